@@ -7,16 +7,15 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use convoke_core::RunId;
-use convoke_history::DisplayStatus;
 use convoke_history::account::ItemKind;
+use convoke_history::{RunStanding, When};
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::{PolicyCommand, StoreCommand};
 use crate::help;
-use crate::misuse;
 use crate::package::PackageCommand;
 use crate::run::{ResumeArguments, RunArguments};
-use crate::when::When;
+use crate::usage_error;
 
 const AFTER_HELP: &str = "\
 Results go to standard output, everything else to standard error. Only `run`, `resume`, `answer \
@@ -130,12 +129,12 @@ pub(crate) enum Command {
     #[command(flatten)]
     Package(PackageCommand),
     #[command(flatten)]
-    Stored(Stored),
+    Stored(StoredCommand),
 }
 
 /// Commands on a store that is there.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Stored {
+pub(crate) enum StoredCommand {
     /// List runs, newest first.
     Runs(Runs),
     /// Look at a run: what it did, what it spent, how it ended, what it waits for.
@@ -164,7 +163,7 @@ pub(crate) enum Stored {
     Purge(Purge),
 }
 
-impl Stored {
+impl StoredCommand {
     /// Whether it changes nothing in the store, which then need not be writable.
     pub(crate) fn only_reads(&self) -> bool {
         match self {
@@ -638,8 +637,9 @@ impl Command {
 impl Arguments {
     /// Reads the command line of this process; on a mistake says so and ends the process.
     pub(crate) fn from_command_line() -> Self {
-        let matches =
-            help::grouped(Self::command()).try_get_matches().unwrap_or_else(|error| misuse::tell(&error));
+        let matches = help::grouped(Self::command())
+            .try_get_matches()
+            .unwrap_or_else(|error| usage_error::tell(&error));
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A global argument is known to the innermost command it was given to.
         let mut innermost = &matches;

@@ -1,10 +1,10 @@
-//! What is configured, read as the command line says.
+//! Loads the configuration as the command line says.
 
 use std::path::{Path, PathBuf};
 
 use convoke_config::import::AGENT_FILE;
 use convoke_config::{Config, Environment, Loader};
-use convoke_text::nearest;
+use convoke_host::missing_folder;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -40,8 +40,8 @@ pub(crate) fn skills(
     given: &[PathBuf],
     output: &mut Output,
 ) -> Result<Vec<PathBuf>, Failure> {
-    if let Some(missing) = given.iter().find(|folder| !at_home(folder).is_dir()) {
-        return Err(Failure::usage(format!("--skills: {}", absent(missing)))
+    if let Some(missing) = given.iter().find_map(|folder| missing_folder(folder)) {
+        return Err(Failure::usage(format!("--skills: {missing}"))
             .hint("it is the folder in which the folders of skills are"));
     }
     for missing in missing_skills(config) {
@@ -52,31 +52,5 @@ pub(crate) fn skills(
 
 /// What to say of folders of skills that are configured and not there.
 pub(crate) fn missing_skills(config: &Config) -> impl Iterator<Item = String> {
-    let missing = config.skills().iter().filter(|folder| !at_home(folder).is_dir());
-    missing.map(|folder| format!("`skills.paths`: {}", absent(folder)))
-}
-
-/// A folder as it is meant: a leading `~` is the user's home.
-fn at_home(folder: &Path) -> PathBuf {
-    match (folder.strip_prefix("~"), std::env::home_dir()) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => folder.to_owned(),
-    }
-}
-
-/// That a folder is not there, and which one beside it was perhaps meant.
-fn absent(folder: &Path) -> String {
-    let place = at_home(folder);
-    let beside = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entries = std::fs::read_dir(beside).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.path().is_dir());
-    let names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let name = place.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let shown = folder.display();
-    match nearest(name, names.iter().map(String::as_str)) {
-        Some(meant) => {
-            format!("there is no folder {shown}; did you mean {}?", folder.with_file_name(meant).display())
-        }
-        None => format!("there is no folder {shown}"),
-    }
+    convoke_host::missing_skills(config).map(|missing| format!("`skills.paths`: {missing}"))
 }

@@ -1,4 +1,4 @@
-//! What went wrong, what the user can do about it, and the exit code.
+//! Failures of commands: the message, hints, and the exit code.
 
 use std::io;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ pub(crate) enum Failure {
     /// It did not come to its end, and the user was told all there is to say.
     Ended(Exit),
     /// Something to tell the user.
-    Told(Box<Report>),
+    Reported(Box<Report>),
 }
 
 /// What is wrong with a file of the user's.
@@ -82,7 +82,7 @@ impl Report {
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Self {
         let (details, hints) = (Vec::new(), Vec::new());
-        Self::Told(Box::new(Report { exit, problems: None, message: message.into(), details, hints }))
+        Self::Reported(Box::new(Report { exit, problems: None, message: message.into(), details, hints }))
     }
 
     /// What was asked for cannot be done.
@@ -120,7 +120,7 @@ impl Failure {
         let message =
             format!("the configuration is not valid: {}", human::count(problems.errors() as u64, "error"));
         let mut failure = Self::new(Exit::Failed, message);
-        if let Self::Told(report) = &mut failure {
+        if let Self::Reported(report) = &mut failure {
             report.problems = Some(FileProblems::Configuration(problems));
         }
         failure
@@ -129,7 +129,7 @@ impl Failure {
     /// A policy is wrong.
     pub(crate) fn policy(message: &str, errors: PolicyErrors) -> Self {
         let mut failure = Self::failed(message);
-        if let Self::Told(report) = &mut failure {
+        if let Self::Reported(report) = &mut failure {
             report.problems = Some(FileProblems::Policy(errors));
         }
         failure
@@ -138,7 +138,7 @@ impl Failure {
     /// What went wrong, in one line.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::Told(report) => report.message.clone(),
+            Self::Reported(report) => report.message.clone(),
             Self::Ended(_) => "it did not come to its end".to_owned(),
             Self::ClosedPipe => "nobody reads the results".to_owned(),
         }
@@ -147,7 +147,7 @@ impl Failure {
     /// The same for a program. What needs no words has none.
     pub(crate) fn as_json(&self) -> Value {
         match self {
-            Self::Told(report) => report.as_json(None),
+            Self::Reported(report) => report.as_json(None),
             Self::Ended(_) | Self::ClosedPipe => Value::Null,
         }
     }
@@ -155,14 +155,14 @@ impl Failure {
     /// What stands in `error` of a document that says more than that.
     pub(crate) fn error(&self) -> Value {
         match self {
-            Self::Told(report) => report.error(),
+            Self::Reported(report) => report.error(),
             Self::Ended(_) | Self::ClosedPipe => Value::Null,
         }
     }
 
     /// Adds a line below the message.
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
-        if let Self::Told(report) = &mut self {
+        if let Self::Reported(report) = &mut self {
             report.details.push(detail.into());
         }
         self
@@ -170,7 +170,7 @@ impl Failure {
 
     /// Adds something the user can do.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        if let Self::Told(report) = &mut self {
+        if let Self::Reported(report) = &mut self {
             report.hints.push(hint.into());
         }
         self

@@ -1,7 +1,9 @@
-//! Files of the user that are written: whole or not at all, and never over something by accident.
+//! Reads and writes files of the user: whole or not at all, and never over something by accident.
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+
+use convoke_config::{NewFile, replace_file};
 
 use crate::failure::Failure;
 
@@ -30,23 +32,13 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// Writes a file so that there is always a whole one: the old or the new. One that is there keeps its permissions.
+/// What to do about a file that could not be replaced.
+pub(crate) const UNCHANGED: &str =
+    "check its permissions, and that the disk is not full; the file is as it was";
+
+/// Writes a file so that there is always a whole one: the old or the new.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::failed(format!("{} cannot be written: {error}", path.display()))
-            .hint("check its permissions, and that the disk is not full; the file is as it was")
-    };
-    // The file itself, if the path is a link to it.
-    let path = if path.exists() { path.canonicalize().map_err(failed)? } else { path.to_owned() };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".convoke-").tempfile_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    match std::fs::metadata(&path) {
-        Ok(metadata) => file.as_file().set_permissions(metadata.permissions()).map_err(failed)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error)),
-    }
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(&path).map_err(|error| failed(error.error))?;
-    Ok(())
+    replace_file(path, text.as_bytes(), NewFile::Private).map_err(|error| {
+        Failure::failed(format!("{} cannot be written: {error}", path.display())).hint(UNCHANGED)
+    })
 }

@@ -1,8 +1,8 @@
-//! The host behind the commands, made as the command line says; and its errors, with what can be done about them here.
+//! Opens the host as the command line says, and adds hints to its errors.
 
 use convoke_config::Config;
 use convoke_host::store::MoveError;
-use convoke_host::{FileError, Host, HostError};
+use convoke_host::{FileError, Host, HostError, InvalidAnswer, InvalidInputs};
 use convoke_package::Verification;
 use convoke_tools::web::{SEARCH_SETTINGS, WebToolsError};
 
@@ -72,6 +72,7 @@ impl From<HostError> for Failure {
             HostError::Web(WebToolsError::Search(_)) => {
                 Self::failed(message).hint(format!("see {SEARCH_SETTINGS} in docs/tools.md"))
             }
+            HostError::NotesLeft { .. } => Self::store(message),
             HostError::NoStorePlace | HostError::StoreFolder { .. } => Self::store(message).hint(NAME_ONE),
             HostError::StoreLink { .. } => Self::store(message).hint(format!("remove it; or {NAME_ONE}")),
             HostError::StoreWithinReach { own, is_earlier, .. } => {
@@ -94,6 +95,23 @@ impl From<HostError> for Failure {
                     .hint("if it is to stay there, write `inside_workspace = true` below `[store]` in your own convoke.toml (`convoke config path` says where that is)")
             }
             _ => Self::failed(message),
+        }
+    }
+}
+
+impl From<InvalidInputs> for Failure {
+    fn from(invalid: InvalidInputs) -> Self {
+        let failure = Self::usage(invalid.to_string());
+        invalid.problems.into_iter().fold(failure, Self::detail)
+    }
+}
+
+impl From<InvalidAnswer> for Failure {
+    fn from(invalid: InvalidAnswer) -> Self {
+        let failure = Self::usage(invalid.to_string());
+        match invalid {
+            InvalidAnswer::NotJson(_) => failure.hint("a text stands between double quotes"),
+            _ => failure,
         }
     }
 }

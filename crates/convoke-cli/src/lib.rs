@@ -24,47 +24,34 @@
 //! # Where to find what
 //! | module | what it is for |
 //! |---|---|
-//! | `arguments`, `misuse`, `help` | the command line, what is said of one that makes no sense, and how its help is laid out |
-//! | `command` | one module per command |
-//! | `chat` | a conversation as a workflow |
-//! | `run` | running Agentfiles: inputs, what is kept, a person, signals, the result |
-//! | `progress` | the tree of a run under way, as a picture and as lines |
-//! | `agentfiles` | Agentfiles as they come from disks and pipes |
-//! | `configuration` | what is configured, read as the command line says |
-//! | `init` | the questions and the files of `convoke init` |
-//! | `observe` | traces, metrics and the log |
-//! | `policies` | which policies hold |
-//! | `mcp` | the MCP servers that are configured |
-//! | `models` | which model is meant, and how to get hold of it |
-//! | `package` | packages: made, verified, installed, read like Agentfiles |
-//! | `local`, `weights` | models that run in this process, and their files |
-//! | `store` | which file holds the runs |
-//! | `session` | what every command has at hand: the store, the output |
-//! | `who` | who sits here |
-//! | `onward` | what can be done with a run that did not complete |
-//! | `given` | answers that are values or files |
-//! | `select` | which run or question is meant |
-//! | `record` | everything that happened in a run: as lines, and as a page in a file |
-//! | `render` | the form for people: trees, blocks of text, one-line summaries |
-//! | `terminal` | colours, widths, tables, standard output |
-//! | `files` | files of the user that are written |
+//! | `arguments`, `usage_error`, `help` | the command line, errors in it, and how its help is laid out |
+//! | `command`, `package` | one module per command |
+//! | `chat` | conversations: who types, and what is seen |
+//! | `run` | running files: prompts, a person, signals, the result |
+//! | `progress` | a run under way, as a picture and as log lines |
+//! | `record`, `render` | stored runs for people: records, trees, blocks of text, one-line summaries |
+//! | `terminal`, `human` | colours, widths, tables, standard output; numbers for people |
+//! | `configuration`, `host`, `store`, `session` | the configuration, the host and the store as the command line says |
+//! | `select`, `fork_advice` | which run is meant; which fork helps one that cannot be resumed |
+//! | `wizard` | the questions of `convoke init` |
+//! | `diagnostics`, `logging`, `weights` | mistakes in files, the log, downloads |
+//! | `files`, `shell` | files of the user; words for a shell |
 //! | `failure` | errors, hints, exit codes |
+//!
+//! **What it must never do.** Decide what a run may do, keep anything of it, or assemble one: that is the host's.
 
-mod agentfiles;
 mod arguments;
 mod chat;
 mod command;
 mod configuration;
+mod diagnostics;
 mod failure;
 mod files;
-mod given;
+mod fork_advice;
 mod help;
 mod host;
 mod human;
-mod init;
-mod misuse;
-mod observe;
-mod onward;
+mod logging;
 mod package;
 mod progress;
 mod record;
@@ -75,9 +62,9 @@ mod session;
 mod shell;
 mod store;
 mod terminal;
+mod usage_error;
 mod weights;
-mod when;
-mod who;
+mod wizard;
 
 use std::process::ExitCode;
 
@@ -102,7 +89,7 @@ pub fn main() -> ExitCode {
         // Whoever read our output has seen enough.
         Err(Failure::ClosedPipe) => Exit::Done.into(),
         Err(Failure::Ended(exit)) => exit.into(),
-        Err(Failure::Told(report)) => {
+        Err(Failure::Reported(report)) => {
             output.report(&report);
             report.exit.into()
         }
@@ -113,7 +100,7 @@ pub fn main() -> ExitCode {
 fn documents(arguments: &Arguments) -> Option<Documents> {
     let format = match &arguments.command {
         Command::Run(run) => run.common.output,
-        Command::Stored(arguments::Stored::Resume(resume)) => resume.common.output,
+        Command::Stored(arguments::StoredCommand::Resume(resume)) => resume.common.output,
         _ => Format::Text,
     };
     match format {
@@ -127,7 +114,7 @@ fn documents(arguments: &Arguments) -> Option<Documents> {
 fn prepare(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
     let config = configuration::load(arguments);
     // A command that needs a configuration says by itself what is wrong with it.
-    observe::start_log(arguments, config.as_ref().ok())?;
+    logging::start_log(arguments, config.as_ref().ok())?;
     let uses_models = matches!(arguments.command, Command::Run(_) | Command::Chat(_) | Command::Doctor(_));
     if uses_models && let Some(note) = config.as_ref().ok().and_then(configuration::overlooked) {
         output.note(&note);

@@ -1,4 +1,4 @@
-//! Which run or question is meant.
+//! Finds the run or the question that a command means.
 
 use convoke_core::store::{RunQuery, RunRecord};
 use convoke_core::{InvalidRunId, PendingQuestion, RunId};

@@ -1,4 +1,4 @@
-//! What every command has at hand.
+//! The session of a command: the open store, and where results go.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use convoke_core::store::RunRecord;
 use convoke_core::{PendingQuestion, QuestionKind, RunId, Store, Timestamp};
 use convoke_history::OpenQuestion;
 use convoke_host::Manifest;
-use convoke_host::store::{KeptProject, make_place, projects};
+use convoke_host::store::{make_place, related_projects};
 use convoke_store::{MemoryStore, SqliteStore};
 
-use crate::arguments::{Arguments, Stored};
+use crate::arguments::{Arguments, StoredCommand};
 use crate::configuration;
 use crate::failure::Failure;
 use crate::host::NAME_ONE;
@@ -37,7 +37,7 @@ impl<'a> Session<'a> {
     /// Opens the store the command line names. One that is not there is never made.
     pub(crate) fn open(
         arguments: &Arguments,
-        command: &Stored,
+        command: &StoredCommand,
         output: &'a mut Output,
     ) -> Result<Self, Failure> {
         let path = &*arguments.store;
@@ -167,13 +167,9 @@ pub(crate) fn secret_options(kept: &Manifest) -> String {
 
 /// Where runs are kept that the user may mean: a folder can become part of another project, or one of its own.
 fn near(arguments: &Arguments) -> impl Iterator<Item = String> {
-    let project = configuration::loader(arguments).locations().project;
-    let is_near = |kept: &KeptProject| {
-        project.folder.starts_with(&kept.folder) || kept.folder.starts_with(&project.folder)
-    };
-    let mut near: Vec<String> = projects(&project)
+    let project = configuration::loader(arguments).places().project;
+    let mut near: Vec<String> = related_projects(&project)
         .into_iter()
-        .filter(is_near)
         .take(NEAR)
         .map(|kept| {
             let store = shell::quoted(&kept.store.display().to_string());

@@ -1,4 +1,4 @@
-//! Commands to copy and paste.
+//! Quotes words for commands that are copied and pasted.
 
 /// A word as a shell reads it back.
 pub(crate) fn quoted(word: &str) -> String {

@@ -1,4 +1,4 @@
-//! Model files, fetched while somebody watches.
+//! A progress bar for model files that are fetched.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use convoke_weights::{InstalledModel, Library, Progress, PullOptions, PullSource
 
 use crate::failure::Failure;
 use crate::human;
-use crate::terminal::Waiting;
+use crate::terminal::Spinner;
 
 /// How wide the bar is, in columns.
 const BAR: usize = 30;
 
 /// What is shown while something is fetched: the line, the step of the download, and when and with how much that began.
 struct Bar {
-    waiting: Waiting,
+    waiting: Spinner,
     step: Option<(Stage, usize)>,
     began: Instant,
     before: u64,
@@ -23,7 +23,7 @@ struct Bar {
 
 impl Bar {
     fn begin() -> Self {
-        let waiting = Waiting::begin(&Stage::Finding.to_string());
+        let waiting = Spinner::begin(&Stage::Finding.to_string());
         Self { waiting, step: None, began: Instant::now(), before: 0 }
     }
 

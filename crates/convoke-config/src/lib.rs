@@ -31,11 +31,13 @@
 //! | `check` | checks that involve several keys |
 //! | `section` | what the rest of the program gets: typed views of sections |
 //! | `problem` | what is wrong, where, and what to write instead |
+//! | `edit` | changes to a file, which otherwise stays as it is |
+//! | `replace` | files that are replaced whole |
 //! | [`import`] | the `agent.toml` of the Go `agent` program, translated |
 
 mod check;
 mod config;
-mod existence;
+mod edit;
 pub mod import;
 mod loader;
 mod locations;
@@ -45,6 +47,7 @@ mod origin;
 mod problem;
 mod project;
 mod read;
+mod replace;
 pub mod schema;
 mod section;
 mod setting;
@@ -52,13 +55,14 @@ mod value;
 
 pub use config::Config;
 pub use convoke_models::Environment;
-pub use existence::may_exist;
+pub use edit::{EditError, NewServer, add_mcp_server, trust_mcp_server};
 pub use loader::Loader;
 pub use locations::FileLocations;
 pub use open::{OpenError, connect};
 pub use origin::{FileScope, Origin};
 pub use problem::{Help, Problem, Problems, Severity, Style};
 pub use project::{Project, STORE};
+pub use replace::{NewFile, replace_file};
 pub use section::{
     Local, Log, LogFormat, LogLevel, McpServer, McpTransport, Profile, Supervision, Supervisor, Telemetry,
     TelemetryError, UnknownProfile, UntrustedServer, Workspace,

@@ -40,7 +40,7 @@ impl Project {
         of_file: Option<&Path>,
         home: Option<&Path>,
     ) -> Self {
-        let data = data(environment);
+        let data = environment.data_folder();
         let real = |folder: &Path| {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
             folder
@@ -94,11 +94,4 @@ impl Project {
     pub fn projects_folder(&self) -> Option<PathBuf> {
         Some(self.data.as_ref()?.join("projects"))
     }
-}
-
-/// Where this user's data of ours is. The specification wants paths that are not absolute to be ignored.
-fn data(environment: &Environment) -> Option<PathBuf> {
-    let set = |name: &str| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
-    Some(data.join("convoke"))
 }

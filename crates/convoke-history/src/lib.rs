@@ -14,14 +14,16 @@
 //! | in which order it was written down | [`History::timeline`] |
 //! | everything that happened, with what was spent by then | [`History::chronicle`] |
 //! | of what kinds of steps it is made | [`History::steps`] |
-//! | where it stands, in one word | [`DisplayStatus`] |
-//! | sums over many runs | [`Tally`], [`AllStats`] |
+//! | where it stands, in one word | [`RunStanding`] |
+//! | lists of runs, and sums over them | [`RunFilter`], [`ListedRun`], [`Tally`], [`AllStats`] |
+//! | what a fork could replace, and would do anew | [`History::cut_by_fork`], [`check_outcome`] |
 //! | what a model was told | [`Conversations`] |
 //! | how the run ended | [`History::ending`] |
 //! | what it waits for | [`History::questions`] |
 //! | everything that happened, with its texts: as items, JSON, a page, a session log | [`account`] |
 //! | a run, its effects, questions, events and sums as JSON | [`json`] |
 //! | a run under way, from its events | [`progress`] |
+//! | events of a run whose workflow is not known | [`History::events_after`] |
 //! | numbers and texts for people | [`human`], [`text`] |
 //!
 //! What the journal does not know stays unknown here: a duration whose beginning was not written down is `None`, and
@@ -37,9 +39,12 @@ mod effect;
 mod ending;
 mod fork;
 pub mod human;
+mod journal_events;
 pub mod json;
 mod load;
 pub mod progress;
+mod replacement;
+mod runs;
 mod spent;
 mod stats;
 mod steps;
@@ -50,6 +55,7 @@ pub mod text;
 mod timeline;
 mod tone;
 mod tree;
+mod when;
 
 use std::time::Duration;
 
@@ -60,17 +66,20 @@ pub use detail::{Detail, ToolOutcome};
 pub use display_status::{DisplayStatus, run_duration};
 pub use effect::{Effect, EffectStatus};
 pub use ending::Ending;
+pub use replacement::{check_outcome, outcome_example};
+pub use runs::{ListedRun, RunFilter};
 pub use spent::Spent;
 pub use stats::{AllStats, Stats};
 pub use steps::{PathStep, Steps};
 pub use tally::Tally;
 pub use timeline::TimelineEntry;
 pub use tone::Tone;
-pub use tree::{Tree, TreeItem, TreeNode};
+pub use tree::{Item, Node, Tree};
+pub use when::{InvalidWhen, When};
 
 use convoke_core::ask::{Answer, PendingQuestion};
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, Timestamp};
+use convoke_core::{EffectKind, Event, Timestamp};
 
 /// A stored run, read and put in order.
 #[derive(Debug, Clone)]
@@ -135,6 +144,13 @@ impl History {
     #[must_use]
     pub fn chronicle(&self) -> Vec<ChronicleEntry<'_>> {
         chronicle::of(self)
+    }
+
+    /// What follows from the entries after this one, as events: 0 for all of them, with the beginning of the run. What began and
+    /// ended between effects is not known to a journal.
+    #[must_use]
+    pub fn events_after(&self, seq: u64) -> Vec<Event> {
+        journal_events::after(self, seq)
     }
 
     /// The number of the last entry; 0 if the journal is empty.

@@ -9,6 +9,21 @@ use convoke_core::journal::restore_replies;
 use convoke_core::store::{RunRecord, Store, StoreError, read_entries};
 use convoke_core::{Digest, Entry, Error, RunId};
 
+impl OpenQuestion {
+    /// Reads the open questions of a run, or of all runs, oldest first.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub async fn read(store: &dyn Store, run: Option<&RunId>) -> Result<Vec<Self>, StoreError> {
+        let mut questions = Vec::new();
+        for pending in store.questions(run).await? {
+            let answers = store.answers(&pending.run, &pending.id).await?;
+            questions.push(Self { pending, answers });
+        }
+        Ok(questions)
+    }
+}
+
 impl History {
     /// Reads a run. Nothing is written and no lease is taken.
     ///
@@ -19,11 +34,7 @@ impl History {
         let entries = read_entries(store, run).await?;
         let digests = store.blob_digests(run).await?;
         let stored = store.blobs(run, &digests).await?;
-        let mut questions = Vec::new();
-        for pending in store.questions(Some(run)).await? {
-            let answers = store.answers(run, &pending.id).await?;
-            questions.push(OpenQuestion { pending, answers });
-        }
+        let questions = OpenQuestion::read(store, Some(run)).await?;
         Ok(Self::assemble(record, &entries, stored, questions))
     }
 

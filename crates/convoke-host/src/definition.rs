@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::HostError;
 
 /// A kind of file that can be run.
-pub trait Kind: Send + Sync {
+pub trait DefinitionKind: Send + Sync {
     /// Its name, under which a run's record keeps what it was started from: `agentfile`. Never changed.
     fn name(&self) -> &'static str;
 
@@ -60,7 +60,7 @@ pub trait Definition: Send + Sync {
     ///
     /// # Errors
     /// Everything that is wrong, a line each.
-    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn Equipped>, Vec<String>>;
+    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>>;
 
     /// What a run came to, as text, by the state it ended with.
     fn result(&self, state: &Value) -> Option<String>;
@@ -72,7 +72,7 @@ pub trait Definition: Send + Sync {
 }
 
 /// A definition with everything it needs.
-pub trait Equipped: Send + Sync {
+pub trait EquippedDefinition: Send + Sync {
     /// The workflow.
     fn runner(&self) -> Runner;
 
@@ -94,9 +94,9 @@ pub trait Equipped: Send + Sync {
 /// A file that was loaded: what it is, and what is wrong with it.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Loaded {
+pub struct LoadedFile {
     /// Its kind.
-    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) kind: Arc<dyn DefinitionKind>,
     /// Where it is from: `-` for standard input.
     pub(crate) path: PathBuf,
     /// Its text.
@@ -108,10 +108,10 @@ pub struct Loaded {
     /// Why nobody vouches for the package it is from.
     pub concern: Option<String>,
     /// What it named besides, which runs of it keep.
-    pub(crate) beside: crate::kept::Kept,
+    pub(crate) beside: crate::kept_files::KeptFiles,
 }
 
-impl Loaded {
+impl LoadedFile {
     /// What messages call a file of its kind.
     #[must_use]
     pub fn title(&self) -> &'static str {

@@ -1,18 +1,19 @@
-//! What Agentfiles are run with on this machine: the one place where models and tools of goals come from.
+//! The equipment of Agentfiles on this machine: the one place where models and tools of goals come from.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use convoke_config::{Profile, Supervisor};
-use convoke_core::Model;
+use convoke_config::{Config, Profile, Supervisor};
+use convoke_core::{Model, ModelError, ModelErrorKind};
 use convoke_goals::Equipment;
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_models::ModelName;
+use convoke_models::resilience::Deferred;
 use convoke_tools::policy::shell::{self, SimpleCommand};
 
-use crate::models::{Models, Tuned};
+use crate::models::{Models, ProfiledModel};
 
-/// What a workflow is run with. `workspace` is what is told of the folder that is worked in. A model that was `asked`
+/// What a workflow is run with. A model that was `asked`
 /// for on the command line also stands in for profiles that are not configured.
 ///
 /// # Errors
@@ -21,41 +22,78 @@ pub(crate) fn equipment(
     models: &Arc<Models>,
     model: Option<Arc<dyn Model>>,
     asked: bool,
-    workspace: &str,
-) -> Result<(Equipment, Unpriced), String> {
+) -> Result<(Equipment, UnpricedModels), String> {
     // Who asks for a model by name gets that one or an error.
     let fallback = if asked { Vec::new() } else { models.config.fallback() };
     let usual = model.clone().map(|model| models.falling_back(model, &fallback));
-    let unpriced = Unpriced::default();
+    let unpriced = UnpricedModels::default();
     unpriced.note(usual.as_deref());
-    let named =
-        Named { models: Arc::clone(models), model, usual: usual.clone(), asked, unpriced: unpriced.clone() };
+    let named = NamedModels {
+        models: Arc::clone(models),
+        model,
+        usual: usual.clone(),
+        asked,
+        unpriced: unpriced.clone(),
+    };
     let supervision = models.config.supervision();
     let supervisor = match &supervision.supervisor {
         Supervisor::Same => None,
         Supervisor::Model(name) => Some(named.model(name)?),
         Supervisor::Profile(profile) => Some(named.tuned(profile)?),
     };
-    let mut equipment = Equipment::default();
+    let mut equipment = configured(&models.config);
     equipment.model = usual;
-    equipment.workspace = workspace.to_owned();
-    equipment.max_reorients = supervision.max_reorients;
-    equipment.max_turns = models.config.turns_per_goal();
-    equipment.human.expiry = supervision.human_expiry;
-    equipment.human.audience = supervision.answerers;
     if let Some(model) = supervisor {
         equipment.supervisor = Some(Arc::new(ModelSupervisor::with_model(model)));
     }
     equipment.models = Some(Arc::new(named));
-    equipment.commands = Some(Arc::new(programs));
     Ok((equipment, unpriced))
+}
+
+/// Equipment for telling a run again from its journal: every model is there by its name, and none can be asked.
+pub(crate) fn replay_equipment(config: &Config) -> Equipment {
+    let mut equipment = configured(config);
+    equipment.model = Some(unavailable());
+    equipment.models = Some(Arc::new(Unavailable));
+    equipment
+}
+
+/// What is configured about goals, without models and tools.
+fn configured(config: &Config) -> Equipment {
+    let supervision = config.supervision();
+    let mut equipment = Equipment::default();
+    equipment.max_reorients = supervision.max_reorients;
+    equipment.max_turns = config.turns_per_goal();
+    equipment.human.expiry = supervision.human_expiry;
+    equipment.human.audience = supervision.answerers;
+    equipment.commands = Some(Arc::new(programs));
+    equipment
+}
+
+/// A model that cannot be asked.
+fn unavailable() -> Arc<dyn Model> {
+    const WHY: &str = "a run that is only told again asks no model";
+    Arc::new(Deferred::new("none", || async { Err(ModelError::new(ModelErrorKind::Missing, WHY)) }))
+}
+
+/// Models of every name, none of which can be asked.
+struct Unavailable;
+
+impl convoke_goals::Models for Unavailable {
+    fn named(&self, _: &str) -> Result<Arc<dyn Model>, String> {
+        Ok(unavailable())
+    }
+
+    fn profile(&self, _: &str) -> Result<Arc<dyn Model>, String> {
+        Ok(unavailable())
+    }
 }
 
 /// The models of a workflow whose price nobody knows. Clones share what they know.
 #[derive(Clone, Default)]
-pub(crate) struct Unpriced(Arc<Mutex<BTreeSet<String>>>);
+pub(crate) struct UnpricedModels(Arc<Mutex<BTreeSet<String>>>);
 
-impl Unpriced {
+impl UnpricedModels {
     fn note(&self, model: Option<&dyn Model>) {
         if let Some(model) = model.filter(|model| model.price().is_none()) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name().to_owned());
@@ -81,7 +119,7 @@ fn programs(command: &str) -> Option<Vec<Vec<String>>> {
 }
 
 /// Models by the names that Agentfiles use.
-struct Named {
+struct NamedModels {
     models: Arc<Models>,
     /// The model of whatever names none.
     model: Option<Arc<dyn Model>>,
@@ -90,10 +128,10 @@ struct Named {
     /// Whether somebody asked for it on the command line.
     asked: bool,
     /// Those that were asked for and have no price.
-    unpriced: Unpriced,
+    unpriced: UnpricedModels,
 }
 
-impl Named {
+impl NamedModels {
     fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, String> {
         let model = self.models.ready(name).map_err(|error| error.to_string())?;
         // What runs in this process costs nothing, which is known before it is loaded.
@@ -112,11 +150,11 @@ impl Named {
         let is_asked_for = profile.model.is_none() && self.asked;
         let fallback = if is_asked_for { &[][..] } else { &*profile.fallback };
         let model = self.models.falling_back(first, fallback);
-        Ok(Arc::new(Tuned::new(model, profile.params.clone())))
+        Ok(Arc::new(ProfiledModel::new(model, profile.params.clone())))
     }
 }
 
-impl convoke_goals::Models for Named {
+impl convoke_goals::Models for NamedModels {
     fn named(&self, name: &str) -> Result<Arc<dyn Model>, String> {
         let name: ModelName =
             name.parse().map_err(|error: convoke_models::UnknownModel| error.to_string())?;

@@ -174,6 +174,14 @@ pub enum HostError {
         /// Why.
         source: std::io::Error,
     },
+    /// What agents noted in runs that were deleted is still there.
+    #[error("the notes of deleted runs in {} are left: {why}", file.display())]
+    NotesLeft {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// Runs cannot be moved.
     #[error(transparent)]
     Move(#[from] MoveError),
@@ -224,9 +232,9 @@ pub enum HostError {
         /// The run.
         run: RunId,
         /// Where it was begun.
-        there: Box<crate::Place>,
+        there: Box<crate::RunOrigin>,
         /// Where it is to go on.
-        here: Box<crate::Place>,
+        here: Box<crate::RunOrigin>,
     },
     /// The run has come to an end that going on would not change.
     #[error("run {run} has ended: {status}")]

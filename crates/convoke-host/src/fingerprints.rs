@@ -1,4 +1,4 @@
-//! Whether a secret is the one that a run began with, without keeping it.
+//! Fingerprints of secrets: whether one is that which a run began with, without keeping it.
 //!
 //! What is kept is a salted digest. Whoever reads the store can try texts until one fits, so there is none of a secret that is
 //! short enough to be guessed, and whether that is another one nobody can say.

@@ -1,4 +1,4 @@
-//! What a run was given and what it came to, as text.
+//! The gist of a run: what it was given and what it came to, as text.
 //!
 //! The state of a run of an Agentfile has much in it that nobody asked for: the whole file, descriptions of tools. This
 //! takes out what the user gave and what the user gets, once for every command that shows it.

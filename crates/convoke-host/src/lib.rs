@@ -6,20 +6,27 @@
 //! | `definition` | kinds of files that can be run, and what each of them is asked |
 //! | `agentfile` | Agentfiles as such a kind, from disks and packages |
 //! | `prepared`, `running` | a definition with everything it needs; a run under way |
-//! | `manifest`, `kept`, `place`, `fingerprints` | what a run's record keeps for going on with it |
+//! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
 //! | `tools`, `mcp` | the tools of a run, and what they may reach |
 //! | `store` | where runs are kept, and how they are moved |
 //! | `telemetry` | traces, metrics and the log |
 //! | `checkup` | whether all of it is in order here |
-//! | `gist`, `onward` | what a stored run was given and came to; whether it can go on |
+//! | `gist`, `resumable` | what a stored run was given and came to; whether it can go on |
+//! | `packages` | where keys and packages are kept, and which one a name means |
+//! | `changes` | what has changed in a file since a run of it began |
+//! | `skills` | folders of skills that are not there |
+//! | `scaffold` | the first files of a project |
 //! | `planned` | what an Agentfile is going to do, for showing progress |
-//! | `chat` | a conversation as a workflow |
+//! | `inputs`, `limits`, `answer`, `user` | what people give: inputs, limits, answers, their name |
+//! | `chat` | a conversation as a workflow, and those in the store |
 //!
 //! **What it must never do.** Read arguments, print, ask anybody anything by itself, or end the process: whatever is worth
 //! saying is returned. Let a run go on with less confinement than its policies want.
 
 mod agentfile;
+mod answer;
+mod changes;
 pub mod chat;
 mod checkup;
 mod definition;
@@ -28,32 +35,47 @@ mod error;
 mod fingerprints;
 mod gist;
 mod host;
-mod kept;
+mod inputs;
+mod kept_files;
+mod limits;
 mod manifest;
 mod mcp;
 pub mod models;
-mod onward;
-mod place;
+mod packages;
 mod planned;
 mod prepared;
+mod resumable;
+mod run_origin;
 mod running;
+mod scaffold;
+mod skills;
 pub mod store;
 mod telemetry;
 pub mod tools;
+mod user;
 
-pub use agentfile::{
-    AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input, trust_store,
-};
-pub use checkup::{Checkup, Found};
-pub use definition::{Definition, Equipped, Kind, Loaded, counted};
+pub use agentfile::{AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input};
+pub use answer::{InvalidAnswer, json_answer, media_answer};
+pub use changes::{ChangedText, changed_texts};
+pub use checkup::{CheckResult, Checkup, ServiceStanding};
+pub use definition::{Definition, DefinitionKind, EquippedDefinition, LoadedFile, counted};
 pub use error::HostError;
 pub use gist::{gist, last_text};
 pub use host::{GoOnOptions, Host, HostBuilder, StartOptions};
-pub use manifest::{Answers, Manifest};
+pub use inputs::{GivenInputs, InvalidInputs};
+pub use limits::{InvalidLimits, parse_limits};
+pub use manifest::{AnswerRules, Manifest};
 pub use mcp::ConfiguredServers;
-pub use onward::{can_go_on, is_cancelled_for_good};
-pub use place::Place;
+pub use packages::{
+    SimilarPackage, installed_packages, package_named, packages_folder, similar_package, trust_only,
+    trust_store, trusted_folder,
+};
 pub use planned::planned;
-pub use prepared::{HowToGoOn, Prepared};
-pub use running::{AfterRun, Finished, Running};
+pub use prepared::{ExecutionOptions, PreparedRun};
+pub use resumable::{can_go_on, is_cancelled_for_good};
+pub use run_origin::RunOrigin;
+pub use running::{ActiveRun, FinishedRun, RunCleanup};
+pub use scaffold::{ProjectPlan, ScaffoldError, Watcher, WrittenProject, is_project};
+pub use skills::{missing_folder, missing_skills};
 pub use telemetry::RunTelemetry;
+pub use user::user_name;

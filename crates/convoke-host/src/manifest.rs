@@ -1,4 +1,4 @@
-//! What a run was started from, kept with it: whatever resuming it takes, except secrets.
+//! The manifest of a run: what it was started from, kept with it for resuming it, except secrets.
 //!
 //! It is what the run's record keeps for its host, where a fork finds it too, and whence it never comes into a prompt, an event or
 //! a result. Runs of earlier builds have it in their input, beside the goals' state.
@@ -8,16 +8,18 @@ use std::time::Duration;
 
 use convoke_config::Supervision;
 use convoke_core::store::{Launch, RunRecord};
-use convoke_core::{Limits, ToolDefinition};
+use convoke_core::{Limits, ToolDefinition, Toolset};
 use convoke_goals::agentfile::load::Skill;
 use convoke_goals::agentfile::model::Input;
 use convoke_goals::agentfile::{self, Agentfile};
+use convoke_goals::{Equipment, Secrets, SkillShelf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fingerprints::Fingerprints;
-use crate::kept::Kept;
-use crate::place::Place;
+use crate::kept_files::KeptFiles;
+use crate::run_origin::RunOrigin;
+use crate::tools::as_described;
 
 /// What a run was started from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,10 +31,10 @@ pub struct Manifest {
     pub text: String,
     /// What it named with `FROM`.
     #[serde(default)]
-    pub(crate) beside: Kept,
+    pub(crate) beside: KeptFiles,
     /// Where it was begun. Runs of earlier builds do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<RunOrigin>,
     /// The model for whatever names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -50,7 +52,7 @@ pub struct Manifest {
     pub skills: Vec<Skill>,
     /// Who may answer its questions and until when. Questions say so: asked again, they must be the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answers: Option<Answers>,
+    pub answers: Option<AnswerRules>,
     /// The policy that was named, instead of the folder's. It is to be named again: what a policy allows that is named, the
     /// user allows, and a store may have come with somebody else's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +71,7 @@ pub struct Manifest {
 /// Who may answer, and until when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Answers {
+pub struct AnswerRules {
     /// Who; empty: anyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
@@ -78,7 +80,7 @@ pub struct Answers {
     pub within: Option<Duration>,
 }
 
-impl From<&Supervision> for Answers {
+impl From<&Supervision> for AnswerRules {
     fn from(supervision: &Supervision) -> Self {
         Self { by: supervision.answerers.clone(), within: supervision.human_expiry }
     }
@@ -106,6 +108,25 @@ impl Manifest {
             }
         };
         kinds.find_map(|kind| Some((kind, Self::deserialize(stored.get(kind)?).ok()?)))
+    }
+
+    /// Equipment with what the run keeps of it: prompts and questions must be the same when it goes on, or is told again.
+    pub(crate) fn applied_to(
+        &self,
+        mut equipment: Equipment,
+        secrets: Secrets,
+        tools: &Toolset,
+    ) -> Equipment {
+        if let Some(answers) = &self.answers {
+            equipment.human.audience.clone_from(&answers.by);
+            equipment.human.expiry = answers.within;
+        }
+        equipment.workspace.clone_from(&self.workspace);
+        equipment.secrets = secrets;
+        equipment.tools_on_demand = true;
+        equipment.tools = as_described(&self.tools, tools);
+        equipment.skills = SkillShelf::of(self.skills.clone());
+        equipment
     }
 
     /// The Agentfile as it was, if it was one.
@@ -146,14 +167,14 @@ mod tests {
         let manifest = Manifest {
             path: "plan.agent".to_owned(),
             text: "NAME plan".to_owned(),
-            beside: Kept::default(),
-            place: Some(Place { here: "/a".into(), workspace: "/a/b".into(), policy: None }),
+            beside: KeptFiles::default(),
+            place: Some(RunOrigin { here: "/a".into(), workspace: "/a/b".into(), policy: None }),
             model: Some("scripted/a.toml".to_owned()),
             model_asked: true,
             workspace: "a folder".to_owned(),
             tools: vec![convoke_core::ToolSpec::new("read", "Reads.", ToolEffects::NONE).definition],
             skills: Vec::new(),
-            answers: Some(Answers { by: vec!["ann".to_owned()], within: Some(Duration::from_secs(9)) }),
+            answers: Some(AnswerRules { by: vec!["ann".to_owned()], within: Some(Duration::from_secs(9)) }),
             policy: Some("policy.toml".into()),
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),

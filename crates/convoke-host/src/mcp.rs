@@ -8,7 +8,7 @@ use convoke_mcp::{McpServers, McpServersBuilder, Protocol, ServerConfig, ServerS
 use convoke_tools::policy::PolicySet;
 
 use crate::HostError;
-use crate::tools::{Setting, launcher};
+use crate::tools::{ToolEnvironment, launcher};
 
 /// The servers that may be started, and those that the user has not agreed to.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) fn configured(config: &Config) -> ConfiguredServers {
 
 /// Starts these servers, with the variables and the workspace that are configured, and confined where that is wanted.
 pub(crate) async fn start(
-    setting: Setting<'_>,
+    setting: ToolEnvironment<'_>,
     policies: &PolicySet,
     servers: Vec<ServerConfig>,
 ) -> Result<McpServers, HostError> {

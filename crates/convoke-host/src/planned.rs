@@ -1,11 +1,20 @@
-//! What an Agentfile is going to do, as a tree that progress can be shown on.
+//! The plan of an Agentfile as a tree that progress can be shown on.
 
-use convoke_goals::{GoalNodeKind, NodeRef};
+use convoke_goals::{Kind, NodeRef, Workflow};
 use convoke_history::progress::{NodeKind, PlannedNode};
 
-/// The tree of a node that is going to be run.
+use crate::Definition;
+
+/// The tree of what is going to be run. Of what is no Agentfile, the whole is known.
 #[must_use]
-pub fn planned(node: NodeRef<'_>) -> PlannedNode {
+pub fn planned(definition: &dyn Definition) -> PlannedNode {
+    match definition.agentfile() {
+        Some(file) => node(NodeRef::from(&Workflow::from(file))),
+        None => PlannedNode::workflow(definition.name()),
+    }
+}
+
+fn node(node: NodeRef<'_>) -> PlannedNode {
     PlannedNode {
         name: node.name().to_owned(),
         kind: match node.kind() {
@@ -15,6 +24,6 @@ pub fn planned(node: NodeRef<'_>) -> PlannedNode {
             GoalNodeKind::Convergence => NodeKind::Convergence,
             GoalNodeKind::Agent => NodeKind::Agent,
         },
-        children: node.children().into_iter().map(planned).collect(),
+        children: node.children().into_iter().map(self::node).collect(),
     }
 }

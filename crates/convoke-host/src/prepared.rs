@@ -1,4 +1,4 @@
-//! A definition with its inputs, its model, its tools and its limits: ready to be started, or gone on with.
+//! A prepared run: a definition with its inputs, its model, its tools and its limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,39 +8,39 @@ use convoke_core::{
     WhenBusy, WhenDropped,
 };
 use convoke_goals::agentfile::Agentfile;
-use convoke_goals::{Problem, ProblemKind, Secrets, SkillShelf, Values};
+use convoke_goals::{Problem, ProblemKind, Secrets, Values};
 use convoke_models::ModelName;
 
-use crate::definition::{Definition, Equipped, Kind};
-use crate::equipment::{Unpriced, equipment};
+use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
+use crate::equipment::{UnpricedModels, equipment};
 use crate::models::Models;
-use crate::running::Running;
+use crate::running::ActiveRun;
 use crate::telemetry::RunTelemetry;
-use crate::tools::{Always, RunTools, as_described};
+use crate::tools::{AlwaysAllow, RunTools};
 use crate::{HostError, Manifest};
 
 /// A definition with everything it needs.
-pub struct Prepared {
-    pub(crate) kind: Arc<dyn Kind>,
+pub struct PreparedRun {
+    pub(crate) kind: Arc<dyn DefinitionKind>,
     pub(crate) definition: Arc<dyn Definition>,
     manifest: Manifest,
     models: Arc<Models>,
     /// The model for whatever names none.
     model: Option<ModelName>,
     secrets: Secrets,
-    equipped: Box<dyn Equipped>,
+    equipped: Box<dyn EquippedDefinition>,
     /// Models whose price nobody knows.
-    unpriced: Unpriced,
+    unpriced: UnpricedModels,
     /// What was given, without secrets.
     values: Values,
     tools: RunTools,
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Chooses the model and equips the definition, which finds out whatever is wrong with it. No model is fetched or loaded
     /// for that: [`load`](Self::load) does. `values` has secrets in it; they are kept in memory only.
     pub(crate) async fn new(
-        kind: Arc<dyn Kind>,
+        kind: Arc<dyn DefinitionKind>,
         definition: Arc<dyn Definition>,
         mut manifest: Manifest,
         values: Values,
@@ -194,7 +194,7 @@ impl Prepared {
 
     /// Where a person's "always" is written; `None` for a user without a place for settings.
     #[must_use]
-    pub fn always(&self) -> Option<Always> {
+    pub fn always(&self) -> Option<AlwaysAllow> {
         self.tools.always()
     }
 
@@ -230,9 +230,9 @@ impl Prepared {
         self,
         store: Arc<dyn Store>,
         run: RunId,
-        how: HowToGoOn,
+        how: ExecutionOptions,
         notes: &mut Vec<String>,
-    ) -> Running {
+    ) -> ActiveRun {
         let telemetry = RunTelemetry::start(&self.models.config, notes);
         // Whoever began it here waits for it here.
         let builder = Runtime::builder().shared_store(store).patience(how.patience);
@@ -252,7 +252,7 @@ impl Prepared {
         options.when_busy = how.when_busy;
         options.when_dropped = how.when_dropped;
         let stream = runtime.go_on(&registry, run).options(options).stream();
-        Running::new(stream, self, telemetry)
+        ActiveRun::new(stream, self, telemetry)
     }
 
     /// Lets go of everything: servers are given a moment to end.
@@ -263,7 +263,7 @@ impl Prepared {
 
 /// How a stored run goes on.
 #[non_exhaustive]
-pub struct HowToGoOn {
+pub struct ExecutionOptions {
     /// What to do if somebody else is working on it.
     pub when_busy: WhenBusy,
     /// What it may use from now on, instead of what it began with.
@@ -278,7 +278,7 @@ pub struct HowToGoOn {
     pub when_dropped: WhenDropped,
 }
 
-impl Default for HowToGoOn {
+impl Default for ExecutionOptions {
     fn default() -> Self {
         let (when_busy, patience) = (WhenBusy::default(), Duration::MAX);
         let when_dropped = WhenDropped::default();
@@ -300,7 +300,7 @@ impl Responder for Asking {
 
 /// What is put together.
 struct Assembly<'a> {
-    kind: &'a dyn Kind,
+    kind: &'a dyn DefinitionKind,
     definition: &'a dyn Definition,
     manifest: &'a Manifest,
     secrets: &'a Secrets,
@@ -313,18 +313,10 @@ impl Assembly<'_> {
         models: &Arc<Models>,
         model: Option<Arc<dyn Model>>,
         tools: &RunTools,
-    ) -> Result<(Box<dyn Equipped>, Unpriced), HostError> {
-        let manifest = self.manifest;
-        let (mut equipment, unpriced) = equipment(models, model, manifest.model_asked, &manifest.workspace)
-            .map_err(HostError::NoSupervisor)?;
-        if let Some(answers) = &manifest.answers {
-            equipment.human.audience.clone_from(&answers.by);
-            equipment.human.expiry = answers.within;
-        }
-        equipment.secrets = self.secrets.clone();
-        equipment.tools_on_demand = true;
-        equipment.tools = as_described(&manifest.tools, &tools.tools);
-        equipment.skills = SkillShelf::of(manifest.skills.clone());
+    ) -> Result<(Box<dyn EquippedDefinition>, UnpricedModels), HostError> {
+        let (equipment, unpriced) =
+            equipment(models, model, self.manifest.model_asked).map_err(HostError::NoSupervisor)?;
+        let equipment = self.manifest.applied_to(equipment, self.secrets.clone(), &tools.tools);
         let equipped = self.definition.equip(&equipment);
         let equipped =
             equipped.map_err(|problems| HostError::CannotRun { kind: self.kind.title(), problems })?;

@@ -1,24 +1,24 @@
-//! A run under way.
+//! An active run: its events, and in the end what came of it.
 
 use convoke_core::{Canceller, Error, Event, Outcome, RunStream};
 use convoke_telemetry::Delivery;
 use serde_json::Value;
 
-use crate::prepared::Prepared;
+use crate::prepared::PreparedRun;
 use crate::telemetry::RunTelemetry;
 use crate::{HostError, Manifest};
 
 /// A run under way: its events, and in the end what came of it. Dropping it cancels the run, which can be gone on with.
 #[must_use = "a run is cancelled when nobody holds it"]
-pub struct Running {
+pub struct ActiveRun {
     stream: RunStream<Value>,
-    prepared: Prepared,
+    prepared: PreparedRun,
     telemetry: RunTelemetry,
     notes: Vec<String>,
 }
 
-impl Running {
-    pub(crate) fn new(stream: RunStream<Value>, prepared: Prepared, telemetry: RunTelemetry) -> Self {
+impl ActiveRun {
+    pub(crate) fn new(stream: RunStream<Value>, prepared: PreparedRun, telemetry: RunTelemetry) -> Self {
         Self { stream, prepared, telemetry, notes: Vec::new() }
     }
 
@@ -44,16 +44,16 @@ impl Running {
         self.stream.canceller()
     }
 
-    /// Takes it apart: the events of the run, and what is to be [let go of](AfterRun::finish) when it is over.
-    pub fn into_parts(self) -> (RunStream<Value>, AfterRun) {
-        (self.stream, AfterRun { prepared: self.prepared, telemetry: self.telemetry })
+    /// Takes it apart: the events of the run, and what is to be [let go of](RunCleanup::finish) when it is over.
+    pub fn into_parts(self) -> (RunStream<Value>, RunCleanup) {
+        (self.stream, RunCleanup { prepared: self.prepared, telemetry: self.telemetry })
     }
 
     /// Waits for the end of the run, delivers its telemetry, and lets go of everything.
     ///
     /// # Errors
     /// If the run could not be started, or the store failed. What failed in the run is in its outcome.
-    pub async fn finish(self) -> Result<Finished, HostError> {
+    pub async fn finish(self) -> Result<FinishedRun, HostError> {
         let (stream, after) = self.into_parts();
         let outcome = stream.outcome().await;
         let finished = outcome.map(|outcome| after.finished(outcome));
@@ -64,19 +64,19 @@ impl Running {
 
 /// What stays of a run when it is over, until it is let go of.
 #[must_use = "servers and traces are waiting to be let go of"]
-pub struct AfterRun {
+pub struct RunCleanup {
     /// What it was prepared with.
-    pub prepared: Prepared,
+    pub prepared: PreparedRun,
     telemetry: RunTelemetry,
 }
 
-impl AfterRun {
+impl RunCleanup {
     /// What came of it, by what the run ended with.
     #[must_use]
-    pub fn finished(&self, outcome: Outcome<Value>) -> Finished {
+    pub fn finished(&self, outcome: Outcome<Value>) -> FinishedRun {
         let result =
             outcome.error.is_none().then(|| self.prepared.definition().result(&outcome.state)).flatten();
-        Finished { outcome, result, manifest: self.prepared.manifest().clone() }
+        FinishedRun { outcome, result, manifest: self.prepared.manifest().clone() }
     }
 
     /// Lets go of servers, which are given a moment to end, and delivers what is left of traces, for a few seconds at most.
@@ -95,14 +95,14 @@ impl AfterRun {
 /// What came of a run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Finished {
+pub struct FinishedRun {
     /// How it ended.
     pub outcome: Outcome<Value>,
     result: Option<String>,
     manifest: Manifest,
 }
 
-impl Finished {
+impl FinishedRun {
     /// The result as text, if it completed.
     #[must_use]
     pub fn result(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! Who watches runs besides the user: a collector of traces and metrics, and the log.
+//! Telemetry of runs: a collector of traces and metrics, and the log.
 //!
 //! Neither can hold up a run or fail it. What cannot be sent is said once, at the end.
 

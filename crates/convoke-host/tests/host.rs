@@ -202,7 +202,7 @@ mod another_kind {
     use convoke_goals::agentfile::load::Loader as Files;
     use convoke_goals::agentfile::model::Input;
     use convoke_goals::{Equipment, Problem, Secrets};
-    use convoke_host::{Definition, Equipped, Kind};
+    use convoke_host::{Definition, DefinitionKind, EquippedDefinition};
     use serde_json::{Value, json};
 
     /// Files whose text is what a run of them comes to.
@@ -211,7 +211,7 @@ mod another_kind {
     struct Echo(String);
     struct Say(String);
 
-    impl Kind for Echoes {
+    impl DefinitionKind for Echoes {
         fn name(&self) -> &'static str {
             "echo"
         }
@@ -248,7 +248,7 @@ mod another_kind {
         fn separate_secrets(&self, values: Values) -> (Secrets, Values) {
             (Secrets::new(), values)
         }
-        fn equip(&self, _: &Equipment) -> Result<Box<dyn Equipped>, Vec<String>> {
+        fn equip(&self, _: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>> {
             Ok(Box::new(self.clone()))
         }
         fn result(&self, state: &Value) -> Option<String> {
@@ -256,7 +256,7 @@ mod another_kind {
         }
     }
 
-    impl Equipped for Echo {
+    impl EquippedDefinition for Echo {
         fn runner(&self) -> Runner {
             Runner::new(&Workflow::new(Say(self.0.clone())).named("echo"))
         }

@@ -145,7 +145,7 @@ impl PublicKey {
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let digest = Sha256::digest(self.0.as_bytes());
-        Fingerprint(digest[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+        Fingerprint(convoke_text::hex(&digest[..8]))
     }
 
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {

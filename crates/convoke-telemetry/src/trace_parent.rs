@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use convoke_text::hex;
+
 use opentelemetry::trace::TraceContextExt;
 
 /// A span of somebody else's that a run is part of.
@@ -102,10 +104,6 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 impl fmt::Display for TraceParent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("00-")?;
-        self.trace_id.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))?;
-        formatter.write_str("-")?;
-        self.span_id.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))?;
-        write!(formatter, "-{:02x}", u8::from(self.sampled))
+        write!(formatter, "00-{}-{}-{:02x}", hex(&self.trace_id), hex(&self.span_id), u8::from(self.sampled))
     }
 }

@@ -1,4 +1,4 @@
-//! Whoever sits at the terminal and talks to the model.
+//! The responder of a chat: the person at the terminal.
 //!
 //! What begins with `/` is for this program and never reaches the model.
 
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_core::{Answer, BoxFuture, PendingQuestion, Responder};
+use convoke_host::chat::ReplyStop;
 
-use super::lines::{Lines, Typed};
-use super::stop::Stop;
+use super::line_input::{LineInput, TypedLine};
 use crate::terminal::{TerminalMode, text};
 
 /// What `/help` says.
@@ -26,15 +26,15 @@ const NOTHING_MORE: &str = "nothing more to say";
 /// The one who types. Clones are the same person.
 #[derive(Clone)]
 pub(crate) struct Person {
-    lines: Arc<Mutex<Option<Lines>>>,
+    lines: Arc<Mutex<Option<LineInput>>>,
     is_typing: Arc<AtomicBool>,
-    stop: Stop,
+    stop: ReplyStop,
 }
 
 impl Person {
     /// Whoever sits there; `stop` stops answers to them.
-    pub(crate) fn new(stop: Stop) -> Self {
-        Self { lines: Arc::new(Mutex::new(Some(Lines::open()))), is_typing: Arc::default(), stop }
+    pub(crate) fn new(stop: ReplyStop) -> Self {
+        Self { lines: Arc::new(Mutex::new(Some(LineInput::open()))), is_typing: Arc::default(), stop }
     }
 
     /// Whether a line is being waited for. Otherwise it is the model's turn.
@@ -42,7 +42,7 @@ impl Person {
         self.is_typing.load(Ordering::SeqCst)
     }
 
-    fn lines(&self) -> Option<Lines> {
+    fn lines(&self) -> Option<LineInput> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -76,18 +76,18 @@ impl Responder for Person {
 }
 
 /// The next words for the model; `None` if the person leaves.
-fn next(line: &mut dyn FnMut() -> Typed) -> Option<String> {
+fn next(line: &mut dyn FnMut() -> TypedLine) -> Option<String> {
     let mut is_leaving = false;
     loop {
         match line() {
-            Typed::End => return None,
-            Typed::Interrupted { had_text: false } if is_leaving => return None,
-            Typed::Interrupted { had_text: false } => {
+            TypedLine::End => return None,
+            TypedLine::Interrupted { had_text: false } if is_leaving => return None,
+            TypedLine::Interrupted { had_text: false } => {
                 is_leaving = true;
                 say("Ctrl-C again, Ctrl-D or /quit leaves");
             }
-            Typed::Interrupted { had_text: true } => is_leaving = false,
-            Typed::Line(line) => {
+            TypedLine::Interrupted { had_text: true } => is_leaving = false,
+            TypedLine::Line(line) => {
                 is_leaving = false;
                 match line.strip_prefix('/') {
                     None => return Some(line.trim().to_owned()),
@@ -113,13 +113,13 @@ fn say(line: &str) {
 mod tests {
     use super::*;
 
-    fn heard(typed: impl IntoIterator<Item = Typed>) -> Option<String> {
+    fn heard(typed: impl IntoIterator<Item = TypedLine>) -> Option<String> {
         let mut typed = typed.into_iter();
         next(&mut || typed.next().expect("nothing is read after the person has left or spoken"))
     }
 
-    fn line(text: &str) -> Typed {
-        Typed::Line(text.to_owned())
+    fn line(text: &str) -> TypedLine {
+        TypedLine::Line(text.to_owned())
     }
 
     #[test]
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn only_a_second_interruption_of_an_empty_line_leaves() {
-        let empty = || Typed::Interrupted { had_text: false };
-        let written = || Typed::Interrupted { had_text: true };
+        let empty = || TypedLine::Interrupted { had_text: false };
+        let written = || TypedLine::Interrupted { had_text: true };
         assert_eq!(heard([empty(), empty()]), None);
         assert_eq!(heard([written(), empty(), written(), empty(), empty()]), None);
         assert_eq!(heard([empty(), line("hello")]), Some("hello".to_owned()));
-        assert_eq!(heard([Typed::End]), None);
+        assert_eq!(heard([TypedLine::End]), None);
     }
 }

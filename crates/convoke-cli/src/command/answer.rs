@@ -7,17 +7,16 @@ use convoke_core::{Answer, Decision, PendingQuestion, StoreError};
 use convoke_history::account::answer_text;
 use convoke_history::json::QuestionView;
 use convoke_history::{History, OpenQuestion};
+use convoke_host::{json_answer, media_answer, user_name};
 
 use super::resume;
 use crate::arguments::{self, Arguments};
 use crate::failure::Failure;
-use crate::given;
 use crate::human;
 use crate::run::ResumeArguments;
 use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
-use crate::who;
 
 pub(super) async fn run(
     session: &mut Session<'_>,
@@ -28,7 +27,7 @@ pub(super) async fn run(
     let record = select::run(session, &arguments.run).await?;
     let pending = select::question(session, &record, arguments.question.as_deref()).await?;
     must_be_unsettled(session, &record, &pending).await?;
-    let by = arguments.by.clone().unwrap_or_else(who::name);
+    let by = arguments.by.clone().unwrap_or_else(user_name);
     let mut answer = Answer::new(decision).by(by.trim());
     if arguments.for_run {
         if pending.question.covers.is_empty() {
@@ -126,10 +125,10 @@ fn decision(arguments: &arguments::Answer) -> Result<Decision, Failure> {
         }
     }
     if let Some(value) = value {
-        return given::value(value);
+        return Ok(json_answer(value)?);
     }
     if !file.is_empty() {
-        return given::media(file);
+        return Ok(media_answer(file)?);
     }
     let given = match (revise, reject, choose, text) {
         _ if *approve => Some(Decision::Approve),

@@ -1,59 +1,54 @@
 //! `convoke attach`
 //!
-//! Watches a run by reading its journal again and again. It only reads: whoever works on the run does not notice, and
-//! leaving does nothing to it.
+//! Watches a run of another process. It only reads: whoever works on the run does not notice, and leaving does nothing to it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
-use convoke_core::{EffectKind, Phase, QuestionId, RunStatus, Timestamp};
-use convoke_history::account::answer_text;
+use convoke_core::{Error, Event, EventKind, QuestionId, RunStatus, Subscription, Timestamp};
 use convoke_history::json::{QuestionView, RunView};
-use convoke_history::{Detail, DisplayStatus, History, OpenQuestion, TimelineEntry};
+use convoke_history::progress::{PlannedNode, Progress};
+use convoke_history::{History, OpenQuestion, RunStanding};
+use convoke_host::{Host, planned};
 use serde_json::{Value, json};
 
 use super::questions::write_questions;
-use crate::arguments::Attach;
+use crate::arguments::{Arguments, Attach};
+use crate::configuration;
 use crate::failure::{Exit, Failure};
-use crate::human;
-use crate::onward;
-use crate::run::{Signals, tell_questions};
+use crate::fork_advice;
+use crate::run::{Display, Signals, Verbosity, tell_questions, unanswered};
 use crate::select;
 use crate::session::Session;
-use crate::terminal::text;
 
-/// How often the journal is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often the picture is drawn, and the run's record looked at.
+const LOOK: Duration = Duration::from_millis(200);
 
-/// How many entries are looked for: one says that there is something new.
-const GLANCE: usize = 1;
-
-/// How much of a text others wrote stands in a line.
-const LONGEST: usize = 200;
-
-pub(super) async fn run(session: &mut Session<'_>, arguments: &Attach) -> Result<(), Failure> {
+pub(super) async fn run(
+    session: &mut Session<'_>,
+    arguments: &Attach,
+    all: &Arguments,
+) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
     let mut signals = Signals::listen()?;
-    let mut watched = Watched::default();
+    let mut attached = AttachedRun::begin(session, &record, all).await;
     loop {
-        // Asked before and after: in between it may have been stopped, or cancelled.
-        let was_being_cancelled = is_being_cancelled(session, &record).await?;
-        let history = watched.look(session, &record).await?;
-        if let Some(history) = history.filter(|history| is_over(&history.record)) {
-            let is_stopped = history.record.status == RunStatus::Cancelled;
-            let is_for_good = onward::is_cancelled_for_good(&history.record);
-            let more_comes = was_being_cancelled || is_being_cancelled(session, &record).await?;
-            if !is_stopped || is_for_good || !more_comes {
-                return finish(session, &history);
-            }
-        }
         tokio::select! {
+            biased;
             _ = signals.next() => {
+                attached.display.step_aside();
                 session.output.note(&format!("run {} goes on without being watched", record.id));
                 return Ok(());
             }
-            () = tokio::time::sleep(LOOK) => {}
+            event = attached.feed.next() => attached.take(event),
+            () = tokio::time::sleep(LOOK) => {
+                if let Some(history) = attached.look(session, &record).await? {
+                    attached.display.finish(&attached.progress);
+                    return finish(session, &history);
+                }
+            }
         }
     }
 }
@@ -68,106 +63,138 @@ async fn is_being_cancelled(session: &Session<'_>, record: &RunRecord) -> Result
     Ok(!session.store.mail(&record.id, CANCEL_CHANNEL, 0, 1).await?.is_empty())
 }
 
-/// What was told of a run so far.
-#[derive(Default)]
-struct Watched {
-    /// The number of the last entry that was told.
+/// Where the events of a run come from.
+enum Feed {
+    /// From its workflow, run again over the journal.
+    Workflow(Subscription),
+    /// From the journal alone: its workflow is another program's, or has changed. The number of the last entry that was shown.
+    Journal(u64),
+    /// No more come.
+    Ended,
+}
+
+impl Feed {
+    /// The next event of a subscription; of a journal, none come by themselves.
+    async fn next(&mut self) -> Option<Result<Event, Error>> {
+        match self {
+            Self::Workflow(events) => events.next().await,
+            Self::Journal(_) | Self::Ended => std::future::pending().await,
+        }
+    }
+}
+
+/// What was shown of a run so far.
+struct AttachedRun {
+    feed: Feed,
+    progress: Progress,
+    display: Display,
+    /// The last entry that something was shown of.
     last: u64,
-    /// Goals and agents that were said to have begun, by their paths.
-    begun: HashSet<String>,
-    /// Questions that were shown.
+    /// Whether anything was shown.
+    has_begun: bool,
+    /// Whether the end was.
+    has_ended: bool,
+    /// Questions that were shown with the commands that answer them.
     asked: HashSet<QuestionId>,
 }
 
-impl Watched {
-    /// Tells what is new; gives the run if anything is, or if it is over.
-    async fn look(&mut self, session: &mut Session<'_>, run: &RunRecord) -> Result<Option<History>, Failure> {
-        let news = session.store.entries(&run.id, self.last + 1, GLANCE).await?;
-        let now = session.store.run(&run.id).await?;
-        if news.is_empty() && now.as_ref().is_some_and(|now| !is_over(now)) {
-            return Ok(None);
+impl AttachedRun {
+    async fn begin(session: &Session<'_>, record: &RunRecord, arguments: &Arguments) -> Self {
+        let (feed, verbosity, planned) = match subscribed(session, record, arguments).await {
+            Some((events, planned)) => (Feed::Workflow(events), Verbosity::Usual, planned),
+            // There is no tree to draw, so every call is told.
+            None => (Feed::Journal(0), Verbosity::Verbose, PlannedNode::workflow(&record.workflow)),
+        };
+        Self {
+            feed,
+            progress: Progress::new(&planned),
+            display: Display::new(verbosity, false, arguments.color, "Ctrl-C leaves"),
+            last: 0,
+            has_begun: false,
+            has_ended: false,
+            asked: HashSet::new(),
         }
-        let history = History::load(&*session.store, &run.id).await?;
-        let last = self.last;
-        for moment in history.timeline().iter().filter(|moment| moment.seq > last) {
-            for (at, line) in self.lines(&history, moment) {
-                let since = human::duration(at.since(history.record.created));
-                session.output.aside(&format!("[{since:>10}] {line}"));
+    }
+
+    /// Takes what a subscription gave.
+    fn take(&mut self, event: Option<Result<Event, Error>>) {
+        match event {
+            Some(Ok(event)) => self.show(event),
+            // What it does now is not what it did then. The journal says what that was.
+            Some(Err(_)) => self.feed = Feed::Journal(self.last),
+            None => (self.feed, self.has_ended) = (Feed::Ended, true),
+        }
+    }
+
+    fn show(&mut self, event: Event) {
+        self.last = event.position.as_ref().map_or(self.last, |position| position.entry().max(self.last));
+        self.has_begun = true;
+        self.has_ended |= matches!(event.kind, EventKind::RunEnded(_));
+        // For whoever watches, it happens now.
+        let event = Event { replayed: false, ..event };
+        self.progress.apply(&event);
+        self.display.heard(&self.progress, &event);
+    }
+
+    /// Shows what is new where nothing comes by itself; gives the run if it is over and all of it was shown.
+    async fn look(&mut self, session: &mut Session<'_>, run: &RunRecord) -> Result<Option<History>, Failure> {
+        // Asked before and after: in between it may have been stopped, or cancelled.
+        let was_being_cancelled = is_being_cancelled(session, run).await?;
+        let Some(record) = session.store.run(&run.id).await? else {
+            return Ok(Some(History::load(&*session.store, &run.id).await?));
+        };
+        if let Feed::Journal(last) = self.feed {
+            let has_more = !self.has_begun || !session.store.entries(&run.id, last + 1, 1).await?.is_empty();
+            if has_more {
+                let history = History::load(&*session.store, &run.id).await?;
+                history.events_after(last).into_iter().for_each(|event| self.show(event));
+                self.feed = Feed::Journal(history.last_seq());
             }
         }
-        self.last = history.last_seq();
-        if !is_over(&history.record) {
-            self.ask(session, &history);
+        self.display.draw(&self.progress);
+        if !is_over(&record) {
+            self.ask(session, run).await?;
+            return Ok(None);
         }
-        Ok(Some(history))
+        let is_shown = match RunStanding::of(&record) {
+            RunStanding::Idle => self.has_begun,
+            _ => self.has_ended || matches!(self.feed, Feed::Journal(_)),
+        };
+        let more_comes = record.status == RunStatus::Cancelled
+            && !fork_advice::is_cancelled_for_good(&record)
+            && (was_being_cancelled || is_being_cancelled(session, run).await?);
+        if !is_shown || more_comes {
+            return Ok(None);
+        }
+        Ok(Some(History::load(&*session.store, &run.id).await?))
     }
 
     /// Shows what a run waits for that somebody works on: whoever watches may be the one to answer.
-    fn ask(&mut self, session: &mut Session<'_>, history: &History) {
-        let open = history.questions.iter().filter(|open| open.settled(Timestamp::now()).is_none());
+    async fn ask(&mut self, session: &mut Session<'_>, run: &RunRecord) -> Result<(), Failure> {
+        let open = unanswered(session, &run.id).await?;
         let new: Vec<OpenQuestion> =
-            open.filter(|open| self.asked.insert(open.pending.id.clone())).cloned().collect();
+            open.into_iter().filter(|open| self.asked.insert(open.pending.id.clone())).collect();
         if !new.is_empty() {
+            self.display.step_aside();
             session.output.note("it waits for an answer, here or where it runs, and is watched on:");
             tell_questions(session, &new);
         }
-    }
-
-    /// What to say about an entry, and when it was.
-    fn lines(&mut self, history: &History, moment: &TimelineEntry<'_>) -> Vec<(Timestamp, String)> {
-        let path = &moment.effect.path;
-        let mut lines = Vec::new();
-        let mut name = path.segments().next_back().unwrap_or_default().to_owned();
-        for stop in history.steps.along(path) {
-            if let Some(kind) = stop.kind.filter(|kind| matches!(*kind, "goal" | "convergence" | "agent")) {
-                name = text::one_line(stop.name);
-                if self.begun.insert(stop.path.to_owned()) {
-                    // Most effects have an entry at their end only, which says when they began.
-                    let began = moment.attempt.began.unwrap_or(moment.at);
-                    lines.push((began, format!("{kind} {name}: begins")));
-                }
-            }
-        }
-        lines.extend(told(history, moment).map(|what| (moment.at, format!("{name}: {what}"))));
-        lines
+        Ok(())
     }
 }
 
-/// What an entry says, in a line; `None` for what is not worth one.
-fn told(history: &History, moment: &TimelineEntry<'_>) -> Option<String> {
-    let short = |text: &str| text::cut(&text::one_line(text), LONGEST);
-    let attempt = moment.attempt;
-    if moment.phase == Phase::Finished
-        && let Some(error) = &attempt.error
-    {
-        return Some(format!("{} failed: {}", moment.effect.kind, short(&error.to_string())));
-    }
-    match (&attempt.detail, moment.phase) {
-        (Detail::Model { model, .. }, Phase::Finished) => {
-            let mut facts = vec![text::one_line(model)];
-            facts.extend(attempt.usage().map(|usage| human::usage(&usage)));
-            facts.extend(history.duration(attempt).map(human::duration));
-            Some(facts.join(", "))
-        }
-        (Detail::Tool { tool, result: Some(result), .. }, Phase::Finished) if result.is_error => {
-            Some(format!("{} failed: {}", text::one_line(tool), short(&result.content)))
-        }
-        // A call that is safe to repeat is written down when it ends.
-        (Detail::Tool { tool, arguments, .. }, Phase::Started) => {
-            Some(short(&format!("{tool}({arguments})")))
-        }
-        (Detail::Tool { tool, arguments, .. }, Phase::Finished) if attempt.begun.is_none() => {
-            Some(short(&format!("{tool}({arguments})")))
-        }
-        (Detail::Ask { question, .. }, Phase::Started) => Some(format!("asks: {}", short(&question.title))),
-        (Detail::Ask { answer: Some(answer), .. }, Phase::Finished) => {
-            Some(format!("answered: {}", short(&answer_text(answer))))
-        }
-        (_, Phase::Superseded) if moment.effect.kind == EffectKind::Model => {
-            Some("is asked again".to_owned())
-        }
-        _ => None,
-    }
+/// The events of a run and what it is going to do, if its workflow is known here.
+async fn subscribed(
+    session: &Session<'_>,
+    record: &RunRecord,
+    arguments: &Arguments,
+) -> Option<(Subscription, PlannedNode)> {
+    let config = configuration::load(arguments).ok()?;
+    let store = Arc::clone(&session.store);
+    let host = Host::builder(config).store_file(&arguments.store).store(store).build().ok()?;
+    let (loaded, _) = host.restore(record).ok()?;
+    let planned = planned(&**loaded.valid().ok()?);
+    Some((host.subscribe(&record.id, None).await.ok()?, planned))
 }
 
 /// Gives what it came to, as `convoke run` does.
@@ -219,9 +246,9 @@ fn failure(session: &Session<'_>, history: &History) -> Option<Failure> {
         RunStatus::Cancelled => Failure::cancelled(message),
         _ => Failure::failed(message),
     };
-    let hint = match onward::can_go_on(record) {
+    let hint = match fork_advice::can_go_on(record) {
         true => Some(format!("to let it go on, {}", session.resuming(record))),
-        false => onward::otherwise(session, history),
+        false => fork_advice::otherwise(session, history),
     };
     Some(hint.into_iter().fold(failure, Failure::hint))
 }

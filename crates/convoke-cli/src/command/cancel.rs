@@ -4,73 +4,41 @@
 
 use std::time::Duration;
 
-use convoke_core::store::RunRecord;
-use convoke_core::{CancelStatus, Error, RunStatus, StoreError, cancel_for_good};
-use futures_util::StreamExt;
+use convoke_core::RunStatus;
+use convoke_host::store::cancel_run;
+use convoke_host::{HostError, user_name};
 use serde_json::json;
 
 use crate::arguments::Cancel;
 use crate::failure::Failure;
-use crate::onward;
 use crate::select;
 use crate::session::Session;
 use crate::shell;
-use crate::who;
-
-/// How long to wait at most before looking again: a process that was killed says nothing.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// How long a process that was told is waited for: it may have a command to end, and a call to give up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
-    let by = who::name();
+    let by = user_name();
     let reason = if by.is_empty() { "with `convoke cancel`".to_owned() } else { format!("by {by}") };
-    let waiting = async {
-        let mut record = record;
-        while !onward::is_cancelled_for_good(&record) {
-            must_not_be_over(session, &record)?;
-            match cancel_for_good(&*session.store, &record.id, &reason).await {
-                Ok(CancelStatus::Done) => break,
-                Ok(CancelStatus::Requested { holder }) => {
-                    session.output.note(&format!("{holder} works on it, and was told to stop"));
-                }
-                // It has ended since it was looked at.
-                Err(Error::Refused(_) | Error::Store(StoreError::Over { .. })) => {}
-                Err(error) => return Err(error.into()),
-            }
-            record = let_go(session, &record).await?;
+    let output = &mut *session.output;
+    let told = |holder: &str| output.note(&format!("{holder} works on it, and was told to stop"));
+    let waiting = cancel_run(&*session.store, record, &reason, told);
+    let cancelled = tokio::time::timeout(PATIENCE, waiting).await.map_err(|_| {
+        Failure::failed("whoever works on the run was told to stop, and still does")
+            .hint("it ends before it does anything else; `convoke runs` says when it has")
+    })?;
+    let run = cancelled.map_err(|error| match error {
+        HostError::Ended { run, status } => {
+            let delete = session.command(&format!("rm {}", shell::quoted(run.as_str())));
+            Failure::failed(format!("run `{run}` is over already: it is {status}"))
+                .hint(format!("`{delete}` deletes it"))
         }
-        Ok(record.id)
-    };
-    let run = tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| {
-        Err(Failure::failed("whoever works on the run was told to stop, and still does")
-            .hint("it ends before it does anything else; `convoke runs` says when it has"))
+        other => other.into(),
     })?;
     if session.json {
         return session.output.json(&json!({"run": run, "status": RunStatus::Cancelled}));
     }
     session.output.plain(&format!("cancelled {run}"))
-}
-
-fn must_not_be_over(session: &Session<'_>, record: &RunRecord) -> Result<(), Failure> {
-    if !record.status.is_final() || record.status == RunStatus::Cancelled {
-        return Ok(());
-    }
-    let delete = session.command(&format!("rm {}", shell::quoted(record.id.as_str())));
-    Err(Failure::failed(format!("run `{}` is over already: it is {}", record.id, record.status))
-        .hint(format!("`{delete}` deletes it")))
-}
-
-/// Waits until nobody works on the run any more.
-async fn let_go(session: &Session<'_>, record: &RunRecord) -> Result<RunRecord, Failure> {
-    let mut watch = session.store.watch(Some(&record.id));
-    loop {
-        match session.store.run(&record.id).await? {
-            Some(now) if now.holder.is_none() => return Ok(now),
-            Some(_) => drop(tokio::time::timeout(LOOK, watch.next()).await),
-            None => return Err(StoreError::NotFound { run: record.id.clone() }.into()),
-        }
-    }
 }

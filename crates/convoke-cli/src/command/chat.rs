@@ -6,15 +6,15 @@ use std::sync::Arc;
 use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime, Transcript};
 use convoke_history::json::UsageView;
 use convoke_host::RunTelemetry;
-use convoke_host::chat::{Chat, workflow};
+use convoke_host::chat::{Chat, ReplyStop, workflow};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
 use crate::arguments::{self, Arguments};
-use crate::chat::{Earlier, Person, Stop, Telling, cut_short};
+use crate::chat::{ChatView, Person, cut_short, resume};
 use crate::failure::{Exit, Failure};
 use crate::host;
-use crate::observe;
+use crate::logging;
 use crate::run::{Signals, open};
 use crate::session::Session;
 use crate::shell;
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     let has_words = opening.is_some();
     let is_conversation = !has_words || wanted.resume.is_some();
     let earlier = match &wanted.resume {
-        Some(run) => Some(Earlier::find(&Session::open_or_make(arguments, output)?, run).await?),
+        Some(run) => Some(resume::find(&Session::open_or_make(arguments, output)?, run).await?),
         None => None,
     };
     let mut chat = chat_of(wanted, opening.clone());
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     if !chat.model_asked {
         model = models.falling_back(model, &models.config.fallback());
     }
-    let stop = Stop::new();
+    let stop = ReplyStop::new();
     let person = io::stdin().is_terminal().then(|| Person::new(stop.clone()));
     if is_conversation && person.is_some() {
         output.aside(&format!("{name} · /help says what can be typed; /quit or Ctrl-D leaves"));
@@ -74,7 +74,7 @@ pub(crate) async fn run(
         runtime = runtime.responder(person.clone());
     }
     let limits = models.config.limits();
-    let telling = |output, signals| Telling {
+    let view = |output, signals| ChatView {
         output,
         is_json: arguments.json,
         is_conversation,
@@ -87,19 +87,19 @@ pub(crate) async fn run(
     if wanted.forget {
         let runtime = runtime.store(MemoryStore::new()).build();
         let stream = runtime.start(&workflow, chat).limits(limits).stream();
-        let told = telling(output, Signals::listen()?).run(stream).await;
-        observe::finish(&telemetry, output).await;
+        let told = view(output, Signals::listen()?).run(stream).await;
+        logging::finish(&telemetry, output).await;
         return ended(told?, None, output, arguments.json).map(drop);
     }
     let mut session = Session::open_or_make(arguments, output)?;
     let runtime = runtime.shared_store(Arc::clone(&session.store)).build();
     let start = match earlier {
-        Some(earlier) => runtime.resume(&workflow, earlier.go_on(&mut session, opening).await?),
+        Some(earlier) => runtime.resume(&workflow, resume::go_on(&mut session, earlier, opening).await?),
         None => runtime.start(&workflow, chat),
     };
     let stream = start.limits(limits).stream();
-    let told = telling(session.output, Signals::listen()?).run(stream).await;
-    observe::finish(&telemetry, session.output).await;
+    let told = view(session.output, Signals::listen()?).run(stream).await;
+    logging::finish(&telemetry, session.output).await;
     let outcome = told?;
     let again = session.command(&format!("chat --continue {}", shell::quoted(outcome.run.as_str())));
     let has_said = outcome.state.last.is_some();

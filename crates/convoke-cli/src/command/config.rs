@@ -173,9 +173,9 @@ fn print(
         output.plain("")?;
     }
     for (name, place, said) in services {
-        let ink = if place.is_some() { Tone::Good } else { Tone::Faint };
+        let tone = if place.is_some() { Tone::Good } else { Tone::Faint };
         let name = format!("{KEYS_SECTION}.{name}");
-        output.line(&Rich::plain(format!("{name:width$}  ")).with(ink, said.clone()))?;
+        output.line(&Rich::plain(format!("{name:width$}  ")).with(tone, said.clone()))?;
     }
     Ok(())
 }

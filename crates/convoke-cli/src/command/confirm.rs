@@ -1,4 +1,4 @@
-//! A yes before something is deleted.
+//! Asks for confirmation before something is deleted.
 
 use std::io::{self, IsTerminal};
 

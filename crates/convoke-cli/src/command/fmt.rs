@@ -5,8 +5,8 @@ use convoke_host::{bytes_of, is_standard_input};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use crate::agentfiles::tell;
 use crate::arguments::{Arguments, Fmt};
+use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::files;
 use crate::shell;
@@ -110,13 +110,13 @@ fn difference(name: &str, before: &str, after: &str, output: &mut Output) -> Res
     for hunk in difference.unified_diff().iter_hunks() {
         output.line(&Rich::new(Tone::Accent, hunk.header().to_string()))?;
         for change in hunk.iter_changes() {
-            let (sign, ink) = match change.tag() {
+            let (sign, tone) = match change.tag() {
                 ChangeTag::Delete => ("-", Tone::Bad),
                 ChangeTag::Insert => ("+", Tone::Good),
                 ChangeTag::Equal => (" ", Tone::Plain),
             };
             let line = text::clean(change.value().trim_end_matches(['\n', '\r']));
-            output.line(&Rich::new(ink, format!("{sign}{line}")))?;
+            output.line(&Rich::new(tone, format!("{sign}{line}")))?;
             if change.missing_newline() {
                 output.line(&Rich::new(Tone::Faint, "\\ no line break at the end"))?;
             }

@@ -1,8 +1,7 @@
 //! `convoke fork`
 
-use convoke_core::{Answer, EffectKind, FinishReason, Fork, Message, ModelReply, Money, Role, Usage};
-use convoke_history::{Attempt, Detail, Effect, History, ToolOutcome};
-use serde::de::DeserializeOwned;
+use convoke_core::Fork;
+use convoke_history::{Attempt, Effect, History, check_outcome, outcome_example};
 use serde_json::{Value, json};
 
 use crate::arguments;
@@ -25,7 +24,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
     }
     let outcome = outcome(&history, arguments)?;
     let warning = warning(&history, arguments.at, outcome.as_ref());
-    let again = done_again(&history, arguments.at, outcome.is_some());
+    let again = done_again(&history, arguments.at, outcome.as_ref());
     if let Some(outcome) = outcome {
         fork = fork.with_outcome(outcome);
     }
@@ -49,25 +48,10 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
 }
 
 /// What changed the world after the fork, and will again if the new run comes there.
-fn done_again(history: &History, at: u64, is_given: bool) -> Option<String> {
-    let after = history.effects.iter().filter(|effect| {
-        let attempt = effect.current();
-        // Only what must not be repeated blindly has its beginning written down.
-        let changes_the_world =
-            matches!(effect.kind, EffectKind::Tool | EffectKind::Custom) && attempt.begun.is_some();
-        let is_replaced = is_given && attempt.marks().any(|mark| mark.seq == at);
-        changes_the_world && attempt.first_seq() >= at && !is_replaced
-    });
-    let names: Vec<String> = after
-        .map(|effect| {
-            let name = match &effect.current().detail {
-                Detail::Tool { tool, .. } => tool.as_str(),
-                Detail::Custom { name, .. } => name.as_str(),
-                _ => effect.kind.name(),
-            };
-            format!("#{} {}", effect.current().first_seq(), text::one_line(name))
-        })
-        .collect();
+fn done_again(history: &History, at: u64, outcome: Option<&Value>) -> Option<String> {
+    let numbered =
+        |effect: &Effect| format!("#{} {}", effect.current().first_seq(), text::one_line(effect.name()));
+    let names: Vec<String> = history.acts_after_fork(at, outcome).into_iter().map(numbered).collect();
     (!names.is_empty()).then(|| {
         format!(
             "after the fork, the other run changed the world ({}); the new one may do so again, and asks \
@@ -109,108 +93,34 @@ fn outcome(history: &History, arguments: &arguments::Fork) -> Result<Option<Valu
 
 /// The outcome that says this text.
 fn replied(effect: &Effect, attempt: &Attempt, text: &str) -> Result<Value, Failure> {
-    match &attempt.detail {
-        Detail::Model { model, reply, .. } => {
-            let reply = ModelReply {
-                message: Message::new(Role::Assistant, text),
-                finish: FinishReason::Stop,
-                // Nobody was paid for this text.
-                usage: Usage { cost: Some(Money::ZERO), ..Usage::default() },
-                model: reply.as_ref().map_or(model, |reply| &reply.model).clone(),
-                request_id: None,
-            };
-            Ok(json!(reply))
-        }
-        Detail::Tool { .. } => Ok(json!(ToolOutcome { content: text.to_owned(), is_error: false })),
-        _ => Err(Failure::failed(format!(
+    attempt.replied_instead(text).ok_or_else(|| {
+        Failure::failed(format!(
             "`--reply` replaces what a model or a tool said; #{} is of kind `{}`",
             attempt.first_seq(),
             effect.kind
         ))
-        .hint(format!("give the whole outcome: --outcome {}", shell::quoted(&example(effect.kind))))),
-    }
+        .hint(format!("give the whole outcome: --outcome {}", shell::quoted(outcome_example(effect.kind))))
+    })
 }
 
 /// The outcome the user wrote, if the program that resumes the run will be able to read it.
 fn stated(effect: &Effect, text: &str) -> Result<Value, Failure> {
     let unfit = |problem: String| {
         Failure::failed(format!("that is not what an effect of kind `{}` gives: {problem}", effect.kind))
-            .hint(format!("it looks like this: --outcome {}", shell::quoted(&example(effect.kind))))
+            .hint(format!("it looks like this: --outcome {}", shell::quoted(outcome_example(effect.kind))))
     };
     let value: Value =
         serde_json::from_str(text).map_err(|error| unfit(format!("it is not JSON ({error})")))?;
-    let checked = match effect.kind {
-        EffectKind::Model => readable::<ModelReply>(&value),
-        EffectKind::Tool => readable::<ToolOutcome>(&value),
-        EffectKind::Ask => readable::<Answer>(&value),
-        EffectKind::Sleep => readable::<()>(&value),
-        EffectKind::Now => readable::<convoke_core::Timestamp>(&value),
-        // Only the program knows the types of its own effects.
-        _ => Ok(()),
-    };
-    checked.map_err(unfit)?;
+    check_outcome(effect.kind, &value).map_err(|error| unfit(error.to_string()))?;
     Ok(value)
-}
-
-fn readable<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
-    T::deserialize(value).map(drop).map_err(|error| error.to_string())
-}
-
-/// An outcome as the journal keeps it.
-fn example(kind: EffectKind) -> String {
-    match kind {
-        EffectKind::Model => {
-            r#"{"message":{"role":"assistant","parts":[{"type":"text","text":"Hello"}]},"finish":"stop","model":"NAME"}"#
-        }
-        EffectKind::Tool => r#"{"content":"what the model gets to read","is_error":false}"#,
-        EffectKind::Ask => r#"{"decision":{"type":"approve"},"by":"NAME","at":0}"#,
-        EffectKind::Sleep => "null",
-        EffectKind::Now => "1767603600000000",
-        _ => r#""any JSON the program understands""#,
-    }
-    .to_owned()
 }
 
 /// A call that was begun before the fork and ended after it is made anew, which is not always meant.
 fn warning(history: &History, at: u64, outcome: Option<&Value>) -> Option<String> {
-    let is_cut = |effect: &&Effect| {
-        let acts = matches!(effect.kind, EffectKind::Tool | EffectKind::Custom);
-        let is_cut = |attempt: &Attempt| {
-            let ended = attempt.ended.map_or(u64::MAX, |mark| mark.seq);
-            let is_replaced = outcome.is_some() && ended == at;
-            attempt.begun.is_some_and(|mark| mark.seq < at) && ended >= at && !is_replaced
-        };
-        acts && effect.attempts.iter().any(is_cut)
-    };
-    let cut: Vec<String> = history
-        .effects
-        .iter()
-        .filter(is_cut)
-        .map(|effect| format!("#{}", effect.current().first_seq()))
-        .collect();
+    let cut = history.cut_by_fork(at, outcome);
+    let cut: Vec<String> = cut.iter().map(|effect| format!("#{}", effect.current().first_seq())).collect();
     let numbers = cut.join(", ");
     (!cut.is_empty()).then(|| {
         format!("what began at {numbers} had not ended at #{at}: the new run performs it anew, whatever it has done already")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_example_is_what_its_kind_gives() {
-        assert_eq!(
-            readable::<ModelReply>(&serde_json::from_str(&example(EffectKind::Model)).unwrap()),
-            Ok(())
-        );
-        assert_eq!(
-            readable::<ToolOutcome>(&serde_json::from_str(&example(EffectKind::Tool)).unwrap()),
-            Ok(())
-        );
-        assert_eq!(readable::<Answer>(&serde_json::from_str(&example(EffectKind::Ask)).unwrap()), Ok(()));
-        for kind in EffectKind::ALL {
-            assert!(serde_json::from_str::<Value>(&example(kind)).is_ok(), "{kind}");
-        }
-    }
 }

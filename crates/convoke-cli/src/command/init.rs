@@ -1,23 +1,27 @@
 //! `convoke init`
 
-use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal};
+use std::path::Path;
 
+use convoke_host::{ProjectPlan, is_project};
 use serde_json::json;
 
 use crate::arguments::{Arguments, Init};
 use crate::failure::Failure;
-use crate::files;
 use crate::host;
-use crate::init::{Plan, Wizard, Wizardry, agentfile, name_of, settings};
 use crate::shell;
 use crate::terminal::{Output, Rich, Tone};
+use crate::wizard::{Wizard, WizardResult};
+
+/// What to do if nothing can be written.
+const ANOTHER: &str = "name a folder that you can write to";
 
 pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Output) -> Result<(), Failure> {
     let folder = &*wanted.folder;
-    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-    let files = [folder.join("Agentfile"), folder.join(convoke_config::FILE)];
-    if files.iter().all(|file| file.exists()) {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::failed(format!("{} cannot be written: {error}", folder.display())).hint(ANOTHER)
+    })?;
+    if is_project(folder) {
         return Err(Failure::failed(format!(
             "{} has an Agentfile and a convoke.toml already",
             folder.display()
@@ -26,7 +30,7 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
     }
     let name =
         folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-    let name = name_of(&name.unwrap_or_default());
+    let usual = ProjectPlan::usual(&name.unwrap_or_default());
     // Whoever cannot be told which model there is can still begin.
     let found = match host::load(arguments).map(|host| host.models()) {
         Ok(Ok(models)) => models.choose(None).await.ok().and_then(|choice| choice.model),
@@ -35,20 +39,23 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
     let is_asked = !wanted.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
     let plan = if is_asked {
         let found = found.as_ref().map(ToString::to_string);
-        match Wizard::new(io::stdin().lock(), io::stderr()).ask(&name, found.as_deref()) {
-            Ok(Wizardry::Planned(plan)) => plan,
-            Ok(Wizardry::Left) => return Err(Failure::failed("nothing was written: nobody answered")),
+        match Wizard::new(io::stdin().lock(), io::stderr()).ask(usual, found.as_deref()) {
+            Ok(WizardResult::Planned(plan)) => plan,
+            Ok(WizardResult::Left) => return Err(Failure::failed("nothing was written: nobody answered")),
             Err(error) => return Err(Failure::failed(format!("the terminal cannot be used: {error}"))),
         }
     } else {
-        Plan::usual(name)
+        usual
     };
-    let mut written = write(&files, &plan, output)?;
-    written.extend(ignore(&folder.join(".gitignore"))?);
+    let project = plan.write(folder).map_err(|error| Failure::failed(error.to_string()).hint(ANOTHER))?;
+    for file in &project.kept {
+        output.note(&format!("{} is there already and stays as it is", file.display()));
+    }
+    let written = &project.written;
     if arguments.json {
         output.json(&json!({"written": written}))?;
     } else {
-        for file in &written {
+        for file in written {
             output.line(&Rich::new(Tone::Good, "wrote").with(Tone::Plain, format!(" {}", file.display())))?;
         }
     }
@@ -70,45 +77,4 @@ fn next(folder: &Path, model: Option<&str>) -> String {
              one, with answers made up: `{change}convoke run --model scripted/rehearsal`"
         ),
     }
-}
-
-/// Writes what is not there yet.
-fn write(files: &[PathBuf; 2], plan: &Plan, output: &mut Output) -> Result<Vec<PathBuf>, Failure> {
-    let mut written = Vec::new();
-    for (file, text) in files.iter().zip([agentfile(plan), settings(plan)]) {
-        let made = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
-        match made.and_then(|mut made| made.write_all(text.as_bytes())) {
-            Ok(()) => written.push(file.clone()),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                output.note(&format!("{} is there already and stays as it is", file.display()));
-            }
-            Err(error) => return Err(unwritable(file, &error)),
-        }
-    }
-    Ok(written)
-}
-
-/// What is not to be shared: keys. Runs, with everything that was said in them, are not kept in the folder.
-const IGNORED: [&str; 1] = ["credentials.toml"];
-
-/// Has git leave out what is not to be shared. Gives the file if it was changed; lines it has stay as they are.
-fn ignore(file: &Path) -> Result<Option<PathBuf>, Failure> {
-    let before = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(unwritable(file, &error)),
-    };
-    let has = |wanted: &str| before.lines().any(|line| line.trim().trim_start_matches('/') == wanted);
-    let missing: Vec<&str> = IGNORED.into_iter().filter(|wanted| !has(wanted)).collect();
-    if missing.is_empty() {
-        return Ok(None);
-    }
-    let break_line = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-    files::replace(file, &format!("{before}{break_line}{}\n", missing.join("\n")))?;
-    Ok(Some(file.to_owned()))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::failed(format!("{} cannot be written: {error}", path.display()))
-        .hint("name a folder that you can write to")
 }

@@ -2,9 +2,9 @@
 
 use convoke_goals::agentfile::outline;
 
-use crate::agentfiles::tell;
 use crate::arguments::{Arguments, Inspect, OutlineFormat};
 use crate::configuration;
+use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::host;
 use crate::terminal::Output;

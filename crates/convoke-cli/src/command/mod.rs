@@ -43,25 +43,29 @@ pub(crate) use run::run as run_agentfile;
 pub(crate) use store::{StoreCommand, run as store};
 pub(crate) use validate::run as validate;
 
-use crate::arguments::{Arguments, Stored};
+use crate::arguments::{Arguments, StoredCommand};
 use crate::failure::Failure;
 use crate::session::Session;
 
 /// Does what a command on a store says.
-pub(crate) async fn run(session: &mut Session<'_>, command: &Stored, all: &Arguments) -> Result<(), Failure> {
+pub(crate) async fn run(
+    session: &mut Session<'_>,
+    command: &StoredCommand,
+    all: &Arguments,
+) -> Result<(), Failure> {
     match command {
-        Stored::Runs(arguments) => runs::run(session, arguments).await,
-        Stored::Show(arguments) => show::run(session, arguments).await,
-        Stored::Replay(arguments) => replay::run(session, arguments).await,
-        Stored::Fork(arguments) => fork::run(session, arguments).await,
-        Stored::Answer(arguments) => answer::run(session, arguments, all).await,
-        Stored::Resume(arguments) => resume::run(session, arguments, all).await,
-        Stored::Questions => questions::run(session).await,
-        Stored::Send(arguments) => send::run(session, arguments).await,
-        Stored::Cancel(arguments) => cancel::run(session, arguments).await,
-        Stored::Attach(arguments) => attach::run(session, arguments).await,
-        Stored::Attend(arguments) => attend::run(session, arguments, all).await,
-        Stored::Rm(arguments) => rm::run(session, arguments, &all.store).await,
-        Stored::Purge(arguments) => purge::run(session, arguments, &all.store).await,
+        StoredCommand::Runs(arguments) => runs::run(session, arguments).await,
+        StoredCommand::Show(arguments) => show::run(session, arguments).await,
+        StoredCommand::Replay(arguments) => replay::run(session, arguments).await,
+        StoredCommand::Fork(arguments) => fork::run(session, arguments).await,
+        StoredCommand::Answer(arguments) => answer::run(session, arguments, all).await,
+        StoredCommand::Resume(arguments) => resume::run(session, arguments, all).await,
+        StoredCommand::Questions => questions::run(session).await,
+        StoredCommand::Send(arguments) => send::run(session, arguments).await,
+        StoredCommand::Cancel(arguments) => cancel::run(session, arguments).await,
+        StoredCommand::Attach(arguments) => attach::run(session, arguments, all).await,
+        StoredCommand::Attend(arguments) => attend::run(session, arguments, all).await,
+        StoredCommand::Rm(arguments) => rm::run(session, arguments, &all.store).await,
+        StoredCommand::Purge(arguments) => purge::run(session, arguments, &all.store).await,
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use convoke_core::RunId;
 use convoke_core::store::{Retention, RunRecord};
-use convoke_core::{RunId, StoreError};
+use convoke_host::store::{delete_listed, delete_notes};
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::rm::forget;
 use super::runs;
 use crate::arguments::Purge;
 use crate::failure::Failure;
@@ -29,27 +29,15 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Purge, store: &Pa
     }
     let mut deleted = Vec::new();
     for record in &outdated {
-        if delete(session, record).await? {
+        if delete_listed(&*session.store, record).await? {
             deleted.push(record.id.clone());
         }
     }
-    forget(store, &deleted).await?;
+    delete_notes(store, &deleted).await?;
     if session.json {
         return session.output.json(&json!({"dry_run": false, "deleted": deleted.len(), "runs": deleted}));
     }
     session.output.plain(&format!("deleted {}", human::count(deleted.len() as u64, "run")))
-}
-
-/// Deletes a run, unless somebody has gone on with it meanwhile.
-async fn delete(session: &Session<'_>, listed: &RunRecord) -> Result<bool, Failure> {
-    match session.store.run(&listed.id).await? {
-        Some(now) if now.epoch == listed.epoch && now.holder.is_none() => {}
-        _ => return Ok(false),
-    }
-    match session.store.delete(&listed.id).await {
-        Err(StoreError::Busy { .. }) => Ok(false),
-        deleted => Ok(deleted?),
-    }
 }
 
 async fn records(session: &Session<'_>, ids: &[RunId]) -> Result<Vec<RunRecord>, Failure> {

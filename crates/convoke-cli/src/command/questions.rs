@@ -9,11 +9,7 @@ use crate::session::Session;
 use crate::terminal::{Rich, Tone};
 
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut questions = Vec::new();
-    for pending in session.store.questions(None).await? {
-        let answers = session.store.answers(&pending.run, &pending.id).await?;
-        questions.push(OpenQuestion::new(pending, answers));
-    }
+    let questions = OpenQuestion::read(&*session.store, None).await?;
     if session.json {
         let view = |open| QuestionView::new(open, session.now);
         return session.output.json(&questions.iter().map(view).collect::<Vec<_>>());

@@ -7,20 +7,17 @@ use convoke_core::{Outcome, RunStatus, WhenBusy};
 use convoke_goals::agentfile::model::Input;
 use convoke_history::History;
 use convoke_host::store::must_be_out_of_reach;
-use convoke_host::tools::Servers;
-use convoke_host::{Host, Loaded, Manifest, Place, is_standard_input};
+use convoke_host::tools::ServerStartup;
+use convoke_host::{GivenInputs, GoOnOptions, Host, HostError, LoadedFile, Manifest, is_standard_input};
 
-use crate::agentfiles::tell;
 use crate::arguments::Arguments;
-use crate::configuration;
+use crate::diagnostics::tell;
 use crate::failure::Failure;
-use crate::run::{
-    About, Format, Given, InputArguments, Prompt, ResumeArguments, Source, give_of, load, take_secrets_off,
-};
+use crate::run::{Format, Prompt, ResumeArguments, RunNotes, RunSource, give_of, load, take_secrets_off};
 use crate::select;
 use crate::session::{Session, secret_options};
 use crate::terminal::text;
-use crate::{host, onward, shell};
+use crate::{fork_advice, host, shell};
 
 pub(super) async fn run(
     session: &mut Session<'_>,
@@ -45,7 +42,7 @@ pub(super) async fn go_on(
         let how = session.resuming(record);
         return Err(Failure::failed(format!("run {} is not a run of an Agentfile", record.id)).hint(how));
     };
-    if !wanted.changed_file && record.status != RunStatus::Completed && !onward::can_go_on(record) {
+    if !wanted.changed_file && record.status != RunStatus::Completed && !fork_advice::can_go_on(record) {
         return Err(ended(session, record).await?);
     }
     take_secrets_off(&wanted.input, &kept.inputs(), true)?;
@@ -55,16 +52,12 @@ pub(super) async fn go_on(
     // A file that has changed may have other secrets.
     take_secrets_off(&wanted.input, definition.inputs(), true)?;
     if record.status == RunStatus::Completed {
-        let source = Source { definition: &*definition, manifest: &manifest };
+        let source = RunSource { definition: &*definition, manifest: &manifest };
         return completed(session, record, source, wanted.common.output).await;
     }
-    if !wanted.here {
-        must_be_where_it_was(session, record, &manifest, &Place::here(host.config()))?;
-    }
+    must_fit(session, &host, record, &manifest, wanted)?;
     if let Some(policy) = &wanted.common.policy {
         manifest.policy = Some(policy.clone());
-    } else {
-        must_name_policy(session, record, &manifest)?;
     }
     if let Some(model) = &wanted.common.model {
         manifest.model = Some(model.clone());
@@ -72,16 +65,15 @@ pub(super) async fn go_on(
     }
     let mut prompt = Prompt::new(!wanted.common.no_input);
     let secrets: Vec<Input> = definition.inputs().iter().filter(|input| input.secret).cloned().collect();
-    let mut given =
-        Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() }, None);
+    let mut given = GivenInputs::read(&wanted.input, None, None);
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
     let again = session.resume(&record.id, &manifest);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
-    let values = given.secrets(definition.inputs(), &how)?;
+    let values = given.secrets(definition.inputs()).map_err(|invalid| Failure::from(invalid).hint(how))?;
     let mut notes = Vec::new();
     let preparing = async {
-        let prepared = host.prepare_again(loaded, manifest, values, Servers::Start, &mut notes).await;
+        let prepared = host.prepare_again(loaded, manifest, values, ServerStartup::Start, &mut notes).await;
         prepared.map_err(Failure::from)
     };
     let prepared = prompt.unless_interrupted(preparing).await;
@@ -103,12 +95,9 @@ pub(super) fn must_have_what_it_takes(
 ) -> Result<(), Failure> {
     // Whoever works on it has it all.
     let Some(kept) = Manifest::of(record).filter(|_| record.holder.is_none()) else { return Ok(()) };
-    if wanted.common.policy.is_none() {
-        must_name_policy(session, record, &kept)?;
-    }
-    let config = configuration::load(arguments)?;
-    must_be_out_of_reach(&config, &arguments.store)?;
-    must_be_where_it_was(session, record, &kept, &Place::here(&config))?;
+    let host = host::load(arguments)?;
+    must_fit(session, &host, record, &kept, wanted)?;
+    must_be_out_of_reach(host.config(), &arguments.store)?;
     if secret_options(&kept).is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
         return Ok(());
     }
@@ -119,39 +108,41 @@ pub(super) fn must_have_what_it_takes(
     .hint(format!("leave `--resume` out, and then go on with `{again}`")))
 }
 
-fn must_name_policy(session: &Session<'_>, record: &RunRecord, kept: &Manifest) -> Result<(), Failure> {
-    if kept.policy.is_none() {
-        return Ok(());
-    }
-    let again = session.resume(&record.id, kept);
-    Err(Failure::usage(format!("run {} was begun with a policy that was named: name it again", record.id))
-        .hint(format!("`{again}` goes on under it; another one may be named as well")))
-}
-
-/// Refuses to go on with a run anywhere but where it was begun.
-fn must_be_where_it_was(
+/// Refuses to go on with a run that does not fit here, and says what does.
+fn must_fit(
     session: &Session<'_>,
+    host: &Host,
     record: &RunRecord,
     kept: &Manifest,
-    here: &Place,
+    wanted: &ResumeArguments,
 ) -> Result<(), Failure> {
-    let Some(there) = &kept.place else { return Ok(()) };
-    if there.is_like(here, kept.policy.is_some()) {
-        return Ok(());
-    }
-    let again = session.resume_from(&record.id, kept);
-    let failure = Failure::usage(text::clean(&format!("run {} {}", record.id, there.difference(here))));
-    let folder = shell::quoted(&there.here.display().to_string());
-    Err(failure.hint(format!("go on there: `cd {folder} && {again}`")).hint(format!(
-        "if that folder is this one now, or the run is to work here: add `--here` to `{again}`"
-    )))
+    let mut options = GoOnOptions::default();
+    options.anywhere = wanted.here;
+    options.policy.clone_from(&wanted.common.policy);
+    host.must_fit(record, kept, &options).map_err(|error| {
+        let failure = Failure::usage(text::clean(&error.to_string()));
+        match error {
+            HostError::Elsewhere { there, .. } => {
+                let again = session.resume_from(&record.id, kept);
+                let folder = shell::quoted(&there.here.display().to_string());
+                failure.hint(format!("go on there: `cd {folder} && {again}`")).hint(format!(
+                    "if that folder is this one now, or the run is to work here: add `--here` to `{again}`"
+                ))
+            }
+            HostError::PolicyToBeNamed { .. } => failure.hint(format!(
+                "`{}` goes on under it; another one may be named as well",
+                session.resume(&record.id, kept)
+            )),
+            other => other.into(),
+        }
+    })
 }
 
 /// Gives the result of a run that is done, which takes no model.
 async fn completed(
     session: &mut Session<'_>,
     record: &RunRecord,
-    source: Source<'_>,
+    source: RunSource<'_>,
     format: Format,
 ) -> Result<(), Failure> {
     let ending = History::load(&*session.store, &record.id).await?.ending;
@@ -162,7 +153,7 @@ async fn completed(
         source,
         format,
         &Outcome { run, status, state, error: None, totals },
-        About { is_quiet: true, ..About::default() },
+        RunNotes { is_quiet: true, ..RunNotes::default() },
     )
     .await
 }
@@ -177,14 +168,14 @@ async fn ended(session: &Session<'_>, record: &RunRecord) -> Result<Failure, Fai
         RunStatus::Cancelled => Failure::cancelled(told),
         _ => Failure::failed(told),
     };
-    Ok(onward::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
+    Ok(fork_advice::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
 }
 
 /// The newest run of an Agentfile that can go on, and on which nobody works.
 async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
     let runs = session.store.runs(&RunQuery::default()).await?;
     let can = |record: &RunRecord| {
-        record.holder.is_none() && onward::can_go_on(record) && Manifest::of(record).is_some()
+        record.holder.is_none() && fork_advice::can_go_on(record) && Manifest::of(record).is_some()
     };
     runs.into_iter().find(can).ok_or_else(|| {
         Failure::not_found(format!("no run of an Agentfile in {} is left to be resumed", session.place))
@@ -199,7 +190,7 @@ fn source(
     record: &RunRecord,
     kept: Manifest,
     changed: bool,
-) -> Result<(Loaded, Manifest), Failure> {
+) -> Result<(LoadedFile, Manifest), Failure> {
     let now = match is_standard_input(Path::new(&kept.path)) {
         true => Err(Failure::failed("the file came on standard input: there is no other")),
         false => host.load(&kept.path).map_err(Failure::from),

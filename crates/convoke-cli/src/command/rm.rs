@@ -4,13 +4,11 @@ use std::path::Path;
 
 use convoke_core::store::RunRecord;
 use convoke_core::{RunId, StoreError};
-use convoke_tools::scratchpad::Scratchpad;
+use convoke_host::store::delete_notes;
 use serde_json::json;
 
 use super::confirm::confirm;
 use super::runs;
-use convoke_host::tools::scratchpad_file;
-
 use crate::arguments::Rm;
 use crate::failure::Failure;
 use crate::human;
@@ -49,13 +47,13 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Rm, store: &Path)
         match session.store.delete(&record.id).await {
             Ok(_) => deleted.push(record.id),
             Err(StoreError::Busy { holder, .. }) => {
-                forget(store, &deleted).await?;
+                delete_notes(store, &deleted).await?;
                 return Err(busy(session, &record.id, &holder));
             }
             Err(error) => return Err(error.into()),
         }
     }
-    forget(store, &deleted).await?;
+    delete_notes(store, &deleted).await?;
     if session.json {
         return session.output.json(&json!({"deleted": deleted.len(), "runs": deleted}));
     }
@@ -66,20 +64,4 @@ fn busy(session: &Session<'_>, run: &RunId, holder: &str) -> Failure {
     let cancel = session.command(&format!("cancel {}", shell::quoted(run.as_str())));
     Failure::failed(format!("run `{run}` is being worked on by {holder}, and was not deleted"))
         .hint(format!("`{cancel}` stops it"))
-}
-
-/// What agents have written down in these runs goes with them.
-pub(super) async fn forget(store: &Path, runs: &[RunId]) -> Result<(), Failure> {
-    let file = scratchpad_file(store);
-    if runs.is_empty() || !file.exists() {
-        return Ok(());
-    }
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::store(format!("the notes of deleted runs in {} are left: {error}", file.display()))
-    };
-    let scratchpad = Scratchpad::open(&file).map_err(|error| failed(&error))?;
-    for run in runs {
-        scratchpad.forget(run).await.map_err(|error| failed(&error))?;
-    }
-    Ok(())
 }

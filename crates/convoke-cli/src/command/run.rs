@@ -5,18 +5,18 @@ use std::sync::Arc;
 use convoke_core::WhenBusy;
 use convoke_goals::GoalState;
 use convoke_goals::agentfile::model::Input;
-use convoke_host::tools::Servers;
-use convoke_host::{Prepared, StartOptions, is_standard_input};
+use convoke_host::tools::ServerStartup;
+use convoke_host::{GivenInputs, PreparedRun, StartOptions, is_standard_input, user_name};
 use serde_json::json;
 
-use crate::agentfiles::tell;
 use crate::arguments::Arguments;
 use crate::configuration;
+use crate::diagnostics::tell;
 use crate::failure::Failure;
-use crate::run::{Format, Given, Prompt, RunArguments, go_on, load, take_secrets_off};
+use crate::run::{Format, Prompt, RunArguments, go_on, load, take_secrets_off};
 use crate::session::Session;
 use crate::terminal::{Output, text};
-use crate::{host, shell, who};
+use crate::{host, shell};
 
 /// What to do about inputs that are missing.
 const HOW_TO_GIVE: &str = "give inputs with `-i name=value`, `-i name=@file` or `--inputs file.json`";
@@ -43,10 +43,12 @@ pub(crate) async fn run(
     let definition = Arc::clone(loaded.valid()?);
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
-    let mut given = Given::read(&wanted.inputs, Some(&wanted.file));
+    let inputs = &wanted.inputs;
+    let mut given = GivenInputs::read(&inputs.input, inputs.inputs.as_deref(), Some(&wanted.file));
     let missing: Vec<Input> = given.missing(definition.inputs()).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
-    let values = given.values(definition.inputs(), HOW_TO_GIVE)?;
+    let values = given.values(definition.inputs());
+    let values = values.map_err(|invalid| Failure::from(invalid).hint(HOW_TO_GIVE))?;
     let options = options(wanted);
     let mut notes = Vec::new();
     let preparing = async {
@@ -72,7 +74,7 @@ pub(crate) async fn run(
         ));
     }
     let mut session = Session::open_or_make(arguments, output)?;
-    let created = prepared.create(&*session.store, wanted.id.clone(), Some(who::name())).await;
+    let created = prepared.create(&*session.store, wanted.id.clone(), Some(user_name())).await;
     let run = created.map_err(|error| match error {
         convoke_host::HostError::Store(convoke_core::StoreError::Exists { run }) => {
             let resume = session.command(&format!("resume {}", shell::quoted(run.as_str())));
@@ -91,7 +93,7 @@ fn options(wanted: &RunArguments) -> StartOptions {
     options.limits.clone_from(&wanted.common.budget);
     options.timeout = wanted.common.timeout;
     options.skills.clone_from(&wanted.skills);
-    options.servers = if wanted.dry_run { Servers::LeaveAlone } else { Servers::Start };
+    options.servers = if wanted.dry_run { ServerStartup::LeaveAlone } else { ServerStartup::Start };
     options
 }
 
@@ -99,7 +101,7 @@ fn options(wanted: &RunArguments) -> StartOptions {
 fn describe(
     arguments: &Arguments,
     wanted: &RunArguments,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     state: &[u8],
     output: &mut Output,
 ) -> Result<(), Failure> {

@@ -6,18 +6,17 @@ use serde_json::{Value, json};
 
 use crate::arguments::Send;
 use crate::failure::Failure;
-use crate::onward;
+use crate::fork_advice;
 use crate::select;
 use crate::session::Session;
-use crate::who;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(), Failure> {
     let payload = payload(arguments)?;
     let record = select::run(session, &arguments.run).await?;
-    if onward::is_cancelled_for_good(&record) {
+    if fork_advice::is_cancelled_for_good(&record) {
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
     }
-    let by = arguments.by.clone().unwrap_or_else(who::name);
+    let by = arguments.by.clone().unwrap_or_else(convoke_host::user_name);
     let mut mail = NewMail::json(&*arguments.channel, &payload)
         .map_err(|error| Failure::usage(error.to_string()))?
         .sender(by.trim());

@@ -7,7 +7,7 @@ use convoke_history::json::HistoryView;
 
 use crate::arguments::Show;
 use crate::failure::Failure;
-use crate::onward;
+use crate::fork_advice;
 use crate::render::{BlockLines, doubts, header, open_question, tree};
 use crate::select;
 use crate::session::Session;
@@ -109,7 +109,7 @@ fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
         RunStatus::Running if record.holder.is_none() => Some(format!("to let it go on, {}", resume())),
         RunStatus::Suspended => waits_for(session, history),
         RunStatus::Running | RunStatus::Completed => None,
-        _ if !onward::can_go_on(record) => onward::otherwise(session, history),
+        _ if !fork_advice::can_go_on(record) => fork_advice::otherwise(session, history),
         _ => {
             let id = shell::quoted(record.id.as_str());
             let fork = session.command(&format!("fork {id} --at N"));

@@ -1,7 +1,7 @@
 //! `convoke store`
 
 use clap::Subcommand;
-use convoke_host::store::{Moved, move_runs, must_be_out_of_reach, projects};
+use convoke_host::store::{MovedRuns, move_runs, must_be_out_of_reach, projects};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub(crate) async fn run(
     }
 }
 
-fn tell(arguments: &Arguments, moved: &Moved, output: &mut Output) -> Result<(), Failure> {
+fn tell(arguments: &Arguments, moved: &MovedRuns, output: &mut Output) -> Result<(), Failure> {
     if arguments.json {
         return output.json(&json!({"runs": moved.runs, "from": moved.from, "to": moved.to}));
     }

@@ -3,9 +3,9 @@
 use convoke_goals::agentfile::diagnostic;
 use convoke_host::counted;
 
-use crate::agentfiles::tell;
 use crate::arguments::{Arguments, Validate};
 use crate::configuration;
+use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::host;
 use crate::terminal::{Output, Rich, Tone};

@@ -1,11 +1,11 @@
 //! `convoke install`
 
-use convoke_host::in_words;
+use convoke_host::{in_words, installed_packages};
 use convoke_package::{InstallOptions, Package};
 use serde_json::json;
 
 use super::arguments::Install;
-use super::{installed, places, verification_json};
+use super::verification_json;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::shell;
@@ -16,14 +16,14 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
     let package = Package::open(&wanted.file)?;
     let home = match &wanted.target {
         Some(target) => target.clone(),
-        None => places::packages()?,
+        None => super::home()?,
     };
     let mut options = InstallOptions::default();
-    options.trust = places::trust(wanted.key.as_deref())?;
+    options.trust = super::trust(wanted.key.as_deref())?;
     options.allow_unsigned = wanted.allow_unsigned;
     options.replace = wanted.force;
     options.dry_run = wanted.dry_run;
-    let installed = package.install(home, &options)?;
+    let installed = package.install(&home, &options)?;
     if arguments.json {
         let dependencies: serde_json::Map<_, _> = installed
             .dependencies
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
         // Only where packages are kept are they found by name.
         let what = match &wanted.target {
             // Another version of it may be newer.
-            None => match installed::find(&installed.name)?.first() {
+            None => match installed_packages(&home, &installed.name)?.first() {
                 Some(newest) if newest.version != installed.version => {
                     format!("{}@{}", installed.name, installed.version)
                 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use convoke_host::{SimilarPackage, installed_packages, package_named, similar_package};
 use convoke_package::InstalledVersion;
-use convoke_text::nearest;
 use serde_json::{Value, json};
 
 use super::arguments::Uninstall;
-use super::places;
+use super::home;
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 use crate::terminal::text::one_line;
@@ -15,7 +15,7 @@ use crate::terminal::{Align, Column, Output, Rich, Table, Tone};
 
 /// Lists what is installed.
 pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let home = places::packages()?;
+    let home = home()?;
     let all = convoke_package::installed(&home)?;
     if arguments.json {
         return output.json(&all.iter().map(as_json).collect::<Vec<_>>());
@@ -41,7 +41,7 @@ pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Fai
 
 /// Removes what is installed.
 pub(super) fn remove(arguments: &Arguments, wanted: &Uninstall, output: &mut Output) -> Result<(), Failure> {
-    let found = find(&wanted.package)?;
+    let found = installed_packages(&home()?, &wanted.package)?;
     if found.is_empty() {
         return Err(Failure::not_found(format!("no package `{}` is installed", one_line(&wanted.package)))
             .hint("`convoke packages` lists those that are"));
@@ -67,13 +67,10 @@ pub(crate) fn name_files(command: &mut Command, output: &mut Output) {
         Command::Validate(validate) => &mut *validate.files,
         _ => return,
     };
+    // Whoever has no home has no packages; then there is no such file, which is said where it is read.
+    let Ok(home) = home() else { return };
     for path in files {
-        // A folder of that name may be what the package was made of.
-        let Some(name) = path.to_str().filter(|_| is_bare(path) && (!path.exists() || path.is_dir())) else {
-            continue;
-        };
-        // Whoever has no home has no packages; then there is no such file, which is said where it is read.
-        if let Some(newest) = find(name).unwrap_or_default().into_iter().next() {
+        if let Some(newest) = package_named(&home, path) {
             if let Some(concern) = newest.concern() {
                 output.note(&format!("{} {}: {concern}", newest.name, newest.version));
             }
@@ -84,32 +81,13 @@ pub(crate) fn name_files(command: &mut Command, output: &mut Output) {
 
 /// What is installed under nearly this name, where no file has it.
 pub(crate) fn meant(path: &Path) -> Option<String> {
-    let wanted = path.to_str().filter(|_| is_bare(path))?;
-    let (name, version) =
-        wanted.split_once('@').map_or((wanted, None), |(name, version)| (name, Some(version)));
-    let all = convoke_package::installed(places::packages().ok()?).ok()?;
-    let versions: Vec<&str> =
-        all.iter().filter(|found| found.name == name).map(|found| &*found.version).collect();
-    if version.is_some() && !versions.is_empty() {
-        return Some(format!("of the package {name} there is {} here", versions.join(", ")));
-    }
-    let meant = nearest(name, all.iter().map(|found| &*found.name))?;
-    Some(format!("did you mean the package `{meant}`?"))
-}
-
-/// Whether a path is nothing but a name.
-fn is_bare(path: &Path) -> bool {
-    let mut parts = path.components();
-    matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None))
-}
-
-/// What is installed of `NAME[@VERSION]`, the newest first.
-pub(super) fn find(wanted: &str) -> Result<Vec<InstalledVersion>, Failure> {
-    let (name, version) = match wanted.split_once('@') {
-        Some((name, version)) => (name, Some(version)),
-        None => (wanted, None),
-    };
-    Ok(convoke_package::versions(places::packages()?, name, version)?)
+    Some(match similar_package(&home().ok()?, path)? {
+        SimilarPackage::Versions { name, versions } => {
+            format!("of the package {name} there is {} here", versions.join(", "))
+        }
+        SimilarPackage::Named(name) => format!("did you mean the package `{name}`?"),
+        _ => return None,
+    })
 }
 
 fn as_json(found: &InstalledVersion) -> Value {

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use convoke_config::Environment;
+use convoke_host::trusted_folder;
 use convoke_package::{PublicKey, SigningKey, TrustStore};
 use serde_json::json;
 
 use super::arguments::{Keygen, Trust};
-use super::places;
+use super::no_home;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::terminal::text::one_line;
@@ -16,7 +18,8 @@ pub(super) fn generate(arguments: &Arguments, wanted: &Keygen, output: &mut Outp
     let path = match &wanted.path {
         Some(path) => path.clone(),
         None => {
-            let folder = places::settings()?;
+            let folder = Environment::process().configuration_folder();
+            let folder = folder.ok_or_else(|| no_home("this user's settings"))?;
             make(&folder)?;
             folder.join("signing.key")
         }
@@ -45,7 +48,7 @@ fn make(folder: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn trust(arguments: &Arguments, wanted: &Trust, output: &mut Output) -> Result<(), Failure> {
-    let folder = places::trusted()?;
+    let folder = trusted_folder(&Environment::process()).ok_or_else(|| no_home("this user's settings"))?;
     if let (Some(key), Some(name)) = (&wanted.key, &wanted.name) {
         TrustStore::add(&folder, name, &PublicKey::read(key)?)?;
     }

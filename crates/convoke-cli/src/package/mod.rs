@@ -5,13 +5,16 @@ mod install;
 mod installed;
 mod keys;
 mod pack;
-mod places;
 mod verify;
 
 pub(crate) use arguments::PackageCommand;
 pub(crate) use installed::{meant, name_files};
 
-use convoke_package::{KeyError, Package, PackageError, Verification};
+use std::path::{Path, PathBuf};
+
+use convoke_config::Environment;
+use convoke_host::{packages_folder, trust_only, trust_store};
+use convoke_package::{KeyError, Package, PackageError, TrustStore, Verification};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
@@ -46,6 +49,21 @@ fn verification_json(verification: &Verification) -> Value {
         }
         Verification::Invalid { reason } => json!({"state": "invalid", "reason": reason}),
     }
+}
+
+/// Where packages are unpacked to.
+fn home() -> Result<PathBuf, Failure> {
+    packages_folder(&Environment::process()).ok_or_else(|| no_home("packages"))
+}
+
+/// Only this key, or everybody this user trusts.
+fn trust(key: Option<&Path>) -> Result<TrustStore, Failure> {
+    Ok(key.map_or_else(|| trust_store(&Environment::process()), trust_only)?)
+}
+
+fn no_home(what: &str) -> Failure {
+    Failure::failed(format!("there is no place for {what}: home directory unavailable"))
+        .hint("set HOME, or say where with an option")
 }
 
 /// The package's name and version.

@@ -1,8 +1,9 @@
 //! `convoke pack`
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use convoke_config::{NewFile, replace_file};
 use convoke_host::in_words;
 use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
 use serde_json::json;
@@ -92,13 +93,5 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         ))
         .hint("make it, or name another file with `-o`"));
     }
-    let mut file = tempfile::Builder::new().prefix(".convoke-").tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
-    }
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    replace_file(path, bytes, NewFile::Usual).map_err(failed)
 }

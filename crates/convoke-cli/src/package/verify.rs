@@ -5,7 +5,7 @@ use convoke_package::{Package, Verification};
 use serde_json::json;
 
 use super::arguments::Verify;
-use super::{places, title, verification_json};
+use super::{title, verification_json};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::human;
@@ -14,7 +14,7 @@ use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -> Result<(), Failure> {
     let package = Package::open(&wanted.file)?;
-    let verification = package.verify(&places::trust(wanted.key.as_deref())?);
+    let verification = package.verify(&super::trust(wanted.key.as_deref())?);
     let files = package.list()?;
     if arguments.json {
         let files: Vec<_> = files
@@ -27,12 +27,12 @@ pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -
             "files": files,
         }))?;
     } else {
-        let (ink, sign) = if verification.is_verified() {
+        let (tone, sign) = if verification.is_verified() {
             (Tone::Good, "✓ Verified")
         } else {
             (Tone::Bad, "✗ Not verified")
         };
-        let line = Rich::new(ink, sign).with(Tone::Strong, format!(" {}", one_line(&title(&package))));
+        let line = Rich::new(tone, sign).with(Tone::Strong, format!(" {}", one_line(&title(&package))));
         output.line(&line.with(Tone::Plain, format!(": {}", in_words(&verification))))?;
         if !package.manifest().description.is_empty() {
             output.plain(&format!("  {}", one_line(&package.manifest().description)))?;

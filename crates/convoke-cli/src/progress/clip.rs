@@ -1,4 +1,4 @@
-//! Which lines of a tree are shown where not all of them fit.
+//! Chooses the lines of a tree that are shown where not all of them fit.
 //!
 //! What is going on, has failed or waits for somebody is shown as long as there is room for it at all; what is over, and
 //! what has not begun, is put together in one line where it must be.

@@ -1,10 +1,10 @@
-//! The tree as a picture: a pure function of what is known, the room there is, and the time.
+//! Draws the tree: a pure function of what is known, the room there is, and the time.
 
 use convoke_core::Timestamp;
 use convoke_history::progress::{NodeState, ProgressNode, RunProgress};
 
 use super::clip::{Item, Line, fitting};
-use super::sign::sign;
+use super::symbol::symbol;
 use crate::human;
 use crate::terminal::{Rich, Tone, text};
 
@@ -27,6 +27,8 @@ pub(crate) struct View {
     pub(crate) says: bool,
     /// How many tokens of how many a model in the process has read of prompts, while it reads.
     pub(crate) reading: Option<(u64, u64)>,
+    /// What Ctrl-C does.
+    pub(crate) interrupt: &'static str,
 }
 
 /// The picture: never wider nor higher than the view.
@@ -74,22 +76,22 @@ fn aligned(left: Rich, right: &[String; 3], columns: [usize; 3], width: usize) -
 fn left(progress: &RunProgress, line: &Line, now: Timestamp) -> Rich {
     match line.item {
         Item::Many { state, count } => {
-            let (ink, sign) = sign(state, now);
+            let (tone, sign) = symbol(state, now);
             let word = match state {
                 NodeState::Done => "done",
                 NodeState::Skipped => "skipped",
                 _ => "to come",
             };
-            line.branch.clone().with(ink, sign).with(Tone::Faint, format!(" {count} {word}"))
+            line.branch.clone().with(tone, sign).with(Tone::Faint, format!(" {count} {word}"))
         }
         Item::Row(row) => {
             let row = &progress.nodes()[row];
-            let (ink, sign) = sign(row.state, now);
+            let (tone, sign) = symbol(row.state, now);
             let name = match row.state {
                 NodeState::Waiting | NodeState::Skipped => Tone::Faint,
                 _ => Tone::Strong,
             };
-            let left = line.branch.clone().with(ink, sign).with(name, format!(" {}", row.name));
+            let left = line.branch.clone().with(tone, sign).with(name, format!(" {}", row.name));
             let details = details(row, now);
             if details.is_empty() { left } else { left.with(Tone::Faint, format!("  {details}")) }
         }
@@ -155,7 +157,7 @@ fn summary(progress: &RunProgress, view: View) -> Rich {
     if let Some((read, all)) = view.reading.filter(|_| progress.ended().is_none()) {
         parts.push(format!("reading {read} of {all} tokens"));
     }
-    let hint = if progress.ended().is_none() { "  Ctrl-C stops" } else { "" };
+    let hint = if progress.ended().is_none() { format!("  {}", view.interrupt) } else { String::new() };
     let line = Rich::plain(parts.join(" · "));
     if line.width() + hint.len() <= view.width { line.with(Tone::Faint, hint) } else { line }
 }

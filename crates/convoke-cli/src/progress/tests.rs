@@ -7,7 +7,7 @@ use convoke_history::progress::{NodeKind, PlannedNode, RunProgress};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::plain::Plain;
+use super::log_lines::LogLines;
 use super::{View, draw};
 use crate::arguments::Color;
 use crate::terminal::{Palette, Rich};
@@ -87,7 +87,8 @@ impl Recording {
     }
 
     fn picture(&self, planned: &PlannedNode, width: usize, height: usize) -> String {
-        let view = View { width, height, now: self.now, says: true, reading: None };
+        let view =
+            View { width, height, now: self.now, says: true, reading: None, interrupt: "Ctrl-C stops" };
         let picture = draw(&self.folded(planned), view);
         assert!(picture.len() <= height, "{} lines of {height}", picture.len());
         assert!(picture.iter().all(|line| line.width() <= width));
@@ -95,7 +96,7 @@ impl Recording {
     }
 
     fn lines(&self, planned: &PlannedNode, verbose: bool) -> String {
-        let (mut progress, mut plain) = (RunProgress::new(planned), Plain::new(verbose, true));
+        let (mut progress, mut plain) = (Progress::new(planned), LogLines::new(verbose, true));
         let lines = self.told.iter().flat_map(|told| {
             progress.apply(told);
             plain.lines(&progress, told)

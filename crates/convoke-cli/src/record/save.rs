@@ -1,9 +1,10 @@
-//! Writing the page to a file.
+//! Writes the page of a record to a file.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
+use convoke_config::{NewFile, replace_file};
 use convoke_history::account::PAGE_MARK;
 
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ pub(crate) fn save(page: &str, path: &Path, force: bool) -> Result<(), Failure> 
         return Err(Failure::failed(format!("{place} is there already, and is not a page of this program"))
             .hint("name another file, or replace it with `--force`"));
     }
-    write(page, path).map_err(|error| unwritable(&place, &error))
+    replace_file(path, page.as_bytes(), NewFile::Usual).map_err(|error| unwritable(&place, &error))
 }
 
 fn unwritable(place: &str, error: &io::Error) -> Failure {
@@ -52,20 +53,4 @@ fn may_replace(path: &Path) -> io::Result<bool> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Nobody ever sees half a page: it is written beside its place and then put there.
-fn write(page: &str, path: &Path) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".convoke-").suffix(".html");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any other program would make it: the user's mask decides.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder_of(path))?;
-    file.write_all(page.as_bytes())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -73,7 +73,7 @@ pub(crate) fn item(
     let mut lines = vec![Rich::default()];
     let width = session.output.width();
     let facts: Vec<Rich> =
-        item.facts.iter().map(|(ink, fact)| Rich::new(*ink, text::one_line(fact))).collect();
+        item.facts.iter().map(|(tone, fact)| Rich::new(*tone, text::one_line(fact))).collect();
     let whole =
         facts.iter().fold(line.clone(), |line, fact| line.with(Tone::Faint, BETWEEN).then(fact.clone()));
     if width.is_none_or(|width| whole.width() <= width) {

@@ -1,4 +1,4 @@
-//! Longer texts, set apart from ours by a label and a bar.
+//! Blocks of longer text, set apart by a label and a bar.
 
 use convoke_history::account::TextBlock;
 

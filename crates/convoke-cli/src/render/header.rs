@@ -1,4 +1,4 @@
-//! What a run is, in a few lines.
+//! The header of a run: what it is, in a few lines.
 
 use convoke_core::store::RunRecord;
 use convoke_core::{RunStatus, Timestamp, Usage};

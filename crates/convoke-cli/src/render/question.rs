@@ -5,7 +5,7 @@ use convoke_history::OpenQuestion;
 use convoke_history::account::{TextBlock, answer_text};
 
 use super::BlockLines;
-use super::judged::{question_body, question_brief};
+use super::review::{question_body, question_brief};
 use crate::human;
 use crate::session::Session;
 use crate::shell;

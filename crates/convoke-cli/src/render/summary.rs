@@ -26,8 +26,8 @@ impl Summary {
     pub(super) fn new(history: &History, effect: &Effect, models: &[&str]) -> Self {
         let current = effect.current();
         let mut result = Rich::default();
-        if let Some((ink, given)) = given(history, effect) {
-            result = result.with(Tone::Faint, " → ").with(ink, given);
+        if let Some((tone, given)) = given(history, effect) {
+            result = result.with(Tone::Faint, " → ").with(tone, given);
         }
         let failed = effect.attempts.len() as u64 - 1;
         if failed > 0 {
@@ -127,7 +127,7 @@ fn model_reply(reply: &ModelReply) -> (Tone, String) {
     if !calls.is_empty() {
         parts.push(format!("(calls {})", calls.join(", ")));
     }
-    let ink = match reply.finish {
+    let tone = match reply.finish {
         FinishReason::Length => {
             parts.insert(0, "(cut off)".to_owned());
             Tone::Caution
@@ -138,7 +138,7 @@ fn model_reply(reply: &ModelReply) -> (Tone, String) {
         }
         _ => Tone::Plain,
     };
-    (ink, parts.join(" "))
+    (tone, parts.join(" "))
 }
 
 fn call(name: &str, arguments: &Value) -> String {

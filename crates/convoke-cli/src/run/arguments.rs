@@ -5,12 +5,21 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use convoke_core::{Limits, RunId};
+use convoke_host::parse_limits;
 use convoke_text::duration;
 
-use super::budget;
-use super::display::Loudness;
-use super::inputs::InputArguments;
+use super::display::Verbosity;
 use crate::select::new_id;
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct InputArguments {
+    /// An input: its value, or @ and the file that has it (@- for standard input; @@ for a value that begins with @).
+    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE")]
+    pub(crate) input: Vec<String>,
+    /// A file with inputs as a JSON object; `-` for standard input. What -i says takes precedence.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) inputs: Option<PathBuf>,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
@@ -66,7 +75,7 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Format,
     /// What the run may use, such as `1.50 usd, 200000 tokens`; also calls, tool-calls, turns.
-    #[arg(long, value_name = "LIMITS", value_parser = budget::parse)]
+    #[arg(long, value_name = "LIMITS", value_parser = parse_limits)]
     pub(crate) budget: Option<Limits>,
     /// How long it may be at work in all: 90s, 30min, 1h30min. Waiting for an answer after a stop is no work.
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
@@ -96,11 +105,11 @@ fn time_limit(text: &str) -> Result<Duration, String> {
 }
 
 impl CommonArguments {
-    pub(crate) fn loudness(&self) -> Loudness {
+    pub(crate) fn verbosity(&self) -> Verbosity {
         match (self.quiet, self.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            _ => Loudness::Usual,
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Usual,
         }
     }
 }

@@ -1,12 +1,12 @@
-//! One question, asked at a terminal: what is shown, and what becomes of each line that is typed.
+//! The dialog about one question: what is shown, and what becomes of each line that is typed.
 //!
 //! It neither reads nor writes. Whoever does gives it lines and shows what it says.
 
 use std::path::PathBuf;
 
 use convoke_core::{Answer, Decision, PendingQuestion, QuestionKind};
+use convoke_host::{json_answer, media_answer};
 
-use crate::given;
 use crate::render;
 use crate::terminal::{Rich, Tone, text};
 
@@ -30,7 +30,7 @@ enum Stage {
 
 /// What became of a line.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum DialogStep {
     /// The question is answered.
     Answered(Answer),
     /// It is approved, and so is to be whatever is like it from now on.
@@ -101,13 +101,13 @@ impl Dialog {
     }
 
     /// Takes a line; `None` if nobody types any more.
-    pub(crate) fn hear(&mut self, line: Option<&str>) -> Heard {
-        let Some(line) = line.map(str::trim) else { return Heard::Later };
+    pub(crate) fn hear(&mut self, line: Option<&str>) -> DialogStep {
+        let Some(line) = line.map(str::trim) else { return DialogStep::Later };
         match self.stage {
             // Nothing is no correction and no reason: back to the choice.
             Stage::WhatToChange | Stage::WhyNot if line.is_empty() => {
                 self.stage = Stage::Decision;
-                Heard::More(Vec::new())
+                DialogStep::More(Vec::new())
             }
             Stage::WhatToChange => self.answered(Decision::Revise { text: line.to_owned() }),
             Stage::WhyNot => self.answered(Decision::Reject { reason: line.to_owned() }),
@@ -115,39 +115,37 @@ impl Dialog {
         }
     }
 
-    fn decide(&mut self, line: &str) -> Heard {
+    fn decide(&mut self, line: &str) -> DialogStep {
         let word = line.to_lowercase();
         let is = |words: &[&str]| words.contains(&word.as_str());
         let kind = &self.question.question.kind;
         if matches!(kind, QuestionKind::Text | QuestionKind::Json | QuestionKind::Media) {
             if line.is_empty() {
-                return Heard::Later;
+                return DialogStep::Later;
             }
             let decision = match kind {
-                QuestionKind::Json => given::value(line),
-                QuestionKind::Media => given::media(std::slice::from_ref(&PathBuf::from(line))),
+                QuestionKind::Json => json_answer(line),
+                QuestionKind::Media => media_answer(std::slice::from_ref(&PathBuf::from(line))),
                 _ => Ok(Decision::Text { text: line.to_owned() }),
             };
             return match decision {
                 Ok(decision) => self.answered(decision),
-                Err(failure) => {
-                    Heard::More(vec![Rich::new(Tone::Caution, format!("  {}", failure.message()))])
-                }
+                Err(error) => DialogStep::More(vec![Rich::new(Tone::Caution, format!("  {error}"))]),
             };
         }
         if is(&["v", "view", "view all"]) {
-            return Heard::More(render::question_body(&self.question.question, Some(self.width)));
+            return DialogStep::More(render::question_body(&self.question.question, Some(self.width)));
         }
         if is(&["l", "later"]) {
-            return Heard::Later;
+            return DialogStep::Later;
         }
         match &self.question.question.kind {
             QuestionKind::Approval if is(&["a", "approve"]) => return self.answered(Decision::Approve),
             QuestionKind::Approval if !self.covers().is_empty() && is(&["s", "run", "for this run"]) => {
-                return Heard::Answered(Answer::approve().by(&*self.by).for_run());
+                return DialogStep::Answered(Answer::approve().by(&*self.by).for_run());
             }
             QuestionKind::Approval if self.always.is_some() && is(&["w", "always"]) => {
-                return Heard::Always(Answer::approve().by(&*self.by).for_run());
+                return DialogStep::Always(Answer::approve().by(&*self.by).for_run());
             }
             QuestionKind::Approval if is(&["r", "revise"]) => return self.then(Stage::WhatToChange),
             QuestionKind::Approval if is(&["j", "reject"]) => return self.then(Stage::WhyNot),
@@ -163,16 +161,16 @@ impl Dialog {
             }
             _ => {}
         }
-        Heard::More(vec![Rich::new(Tone::Faint, "  type one of the letters in brackets")])
+        DialogStep::More(vec![Rich::new(Tone::Faint, "  type one of the letters in brackets")])
     }
 
-    fn then(&mut self, stage: Stage) -> Heard {
+    fn then(&mut self, stage: Stage) -> DialogStep {
         self.stage = stage;
-        Heard::More(Vec::new())
+        DialogStep::More(Vec::new())
     }
 
-    fn answered(&self, decision: Decision) -> Heard {
-        Heard::Answered(Answer::new(decision).by(&*self.by))
+    fn answered(&self, decision: Decision) -> DialogStep {
+        DialogStep::Answered(Answer::new(decision).by(&*self.by))
     }
 }
 
@@ -203,9 +201,9 @@ mod tests {
         let mut dialog = dialog(question);
         for line in lines {
             match dialog.hear(Some(line)) {
-                Heard::More(_) => {}
-                Heard::Later => return None,
-                Heard::Answered(answer) | Heard::Always(answer) => {
+                DialogStep::More(_) => {}
+                DialogStep::Later => return None,
+                DialogStep::Answered(answer) | DialogStep::Always(answer) => {
                     assert_eq!(answer.by, "ann");
                     return Some(answer.decision);
                 }
@@ -237,7 +235,7 @@ mod tests {
         let long: String = (1..=40).map(|number| format!("line {number}\u{1b}[2J\n")).collect();
         let mut dialog = dialog(judged(&long));
         assert_snapshot!(shown(&dialog.opening()));
-        let Heard::More(all) = dialog.hear(Some("v")) else { panic!("nothing is decided yet") };
+        let DialogStep::More(all) = dialog.hear(Some("v")) else { panic!("nothing is decided yet") };
         let all = shown(&all);
         assert!(all.contains("line 40") && all.contains("With a name.") && !all.contains('\u{1b}'), "{all}");
     }
@@ -246,8 +244,8 @@ mod tests {
     fn every_kind_of_question_is_answered_in_its_way() {
         let approval = || judged("Dear Ann");
         assert_eq!(decided(approval(), &["hm", "A"]), Some(Decision::Approve));
-        let revised = Decision::Revise { text: "in ink".to_owned() };
-        assert_eq!(decided(approval(), &["r", " in ink "]), Some(revised));
+        let revised = Decision::Revise { text: "in tone".to_owned() };
+        assert_eq!(decided(approval(), &["r", " in tone "]), Some(revised));
         let rejected = Decision::Reject { reason: "no".to_owned() };
         assert_eq!(decided(approval(), &["r", "", "reject", "no"]), Some(rejected.clone()));
         assert_eq!(decided(approval(), &["later"]), None);
@@ -264,6 +262,6 @@ mod tests {
             Some(Decision::Text { text: "Ann".to_owned() })
         );
         assert_eq!(decided(Question::text("Who?"), &[""]), None);
-        assert_eq!(dialog(approval()).hear(None), Heard::Later, "nobody types any more");
+        assert_eq!(dialog(approval()).hear(None), DialogStep::Later, "nobody types any more");
     }
 }

@@ -1,4 +1,4 @@
-//! How a run under way is shown on standard error.
+//! Displays a run under way on standard error.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -8,13 +8,13 @@ use convoke_host::models::reading;
 use convoke_telemetry::logging;
 
 use crate::arguments::Color;
-use crate::progress::plain::Plain;
+use crate::progress::log_lines::LogLines;
 use crate::progress::{View, draw};
 use crate::terminal::{Palette, Rich, Screen};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Loudness {
+pub(crate) enum Verbosity {
     Quiet,
     Usual,
     Verbose,
@@ -22,43 +22,44 @@ pub(crate) enum Loudness {
 
 /// Shows a run under way.
 pub(crate) struct Display {
-    way: Way,
+    mode: DisplayMode,
     palette: Palette,
     says: bool,
+    interrupt: &'static str,
 }
 
-enum Way {
+enum DisplayMode {
     Nothing,
-    Lines(Plain),
+    Lines(LogLines),
     Picture(Screen),
 }
 
 impl Display {
-    /// A picture on a terminal that can show one, lines elsewhere. The lines of a log go with lines.
-    pub(crate) fn new(loudness: Loudness, says: bool, color: Color) -> Self {
+    /// A picture on a terminal that can show one, lines elsewhere. The lines of a log go with lines. `interrupt` says what Ctrl-C does.
+    pub(crate) fn new(verbosity: Verbosity, says: bool, color: Color, interrupt: &'static str) -> Self {
         let palette = Palette::new(color, &io::stderr());
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
-        let wants_lines = loudness == Loudness::Verbose
+        let wants_lines = verbosity == Verbosity::Verbose
             || logging::is_on()
             || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
-        let way = match loudness {
-            Loudness::Quiet => Way::Nothing,
+        let mode = match verbosity {
+            Verbosity::Quiet => DisplayMode::Nothing,
             _ if !io::stderr().is_terminal() || is_dumb || wants_lines => {
-                Way::Lines(Plain::new(loudness == Loudness::Verbose, says))
+                DisplayMode::Lines(LogLines::new(verbosity == Verbosity::Verbose, says))
             }
-            _ => Way::Picture(Screen::new(palette)),
+            _ => DisplayMode::Picture(Screen::new(palette)),
         };
-        Self { way, palette, says }
+        Self { mode, palette, says, interrupt }
     }
 
     /// Whether it is to be drawn again and again.
     pub(crate) fn is_picture(&self) -> bool {
-        matches!(self.way, Way::Picture(_))
+        matches!(self.mode, DisplayMode::Picture(_))
     }
 
     /// Something has happened, and is in the tree already.
-    pub(crate) fn heard(&mut self, progress: &RunProgress, event: &Event) {
-        if let Way::Lines(plain) = &mut self.way {
+    pub(crate) fn heard(&mut self, progress: &Progress, event: &Event) {
+        if let DisplayMode::Lines(plain) = &mut self.mode {
             for line in plain.lines(progress, event) {
                 // If standard error is closed there is nobody who watches.
                 let _ = writeln!(io::stderr(), "{}", line.paint(self.palette));
@@ -67,20 +68,20 @@ impl Display {
     }
 
     /// Draws the picture, if there is one.
-    pub(crate) fn draw(&mut self, progress: &RunProgress) {
-        if let Way::Picture(screen) = &mut self.way {
+    pub(crate) fn draw(&mut self, progress: &Progress) {
+        if let DisplayMode::Picture(screen) = &mut self.mode {
             let (width, height) = Screen::size();
             // The cursor stands in the line below.
             let height = height.saturating_sub(1);
-            let reading = reading();
-            let view = View { width, height, now: Timestamp::now(), says: self.says, reading };
+            let (now, says, interrupt) = (Timestamp::now(), self.says, self.interrupt);
+            let view = View { width, height, now, says, reading: reading(), interrupt };
             screen.draw(&draw(progress, view), width);
         }
     }
 
     /// Makes room for somebody else to write.
     pub(crate) fn step_aside(&mut self) {
-        if let Way::Picture(screen) = &mut self.way {
+        if let DisplayMode::Picture(screen) = &mut self.mode {
             screen.clear(Screen::size().0);
         }
     }
@@ -88,7 +89,7 @@ impl Display {
     /// Shows the end of it, and leaves that.
     pub(crate) fn finish(&mut self, progress: &RunProgress) {
         self.draw(progress);
-        if let Way::Picture(screen) = &mut self.way {
+        if let DisplayMode::Picture(screen) = &mut self.mode {
             screen.leave();
         }
     }

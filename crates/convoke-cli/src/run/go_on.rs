@@ -1,36 +1,35 @@
-//! A prepared run, with somebody who watches: shown, asked about, stopped, and its result given.
+//! Executes a prepared run with somebody who watches: shown, asked about, stopped, and its result given.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
-use convoke_goals::NodeRef;
 use convoke_history::History;
-use convoke_history::progress::{PlannedNode, RunProgress};
+use convoke_history::progress::Progress;
 use convoke_host::models::Models;
-use convoke_host::{HowToGoOn, Prepared};
+use convoke_host::{ExecutionOptions, PreparedRun, user_name};
 use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};
-use super::display::{Display, Loudness};
+use super::display::{Display, Verbosity};
 use super::person::person;
 use super::prompt::Prompt;
-use super::result::{self, About};
+use super::result::{self, RunNotes};
 use super::signals::Signals;
 use super::watch::Watch;
 use crate::arguments::Color;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::terminal::{Output, Waiting};
-use crate::{host, observe, onward, who};
+use crate::terminal::{Output, Spinner};
+use crate::{fork_advice, host, logging};
 
 /// What the user should know about a run in which a model did not say what it used.
 const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
                          back, and limits hold by that";
 
 /// Gets hold of the model of a run. One that runs in this process is fetched first if need be.
-pub(crate) async fn load(prepared: &mut Prepared, output: &mut Output) -> Result<(), Failure> {
+pub(crate) async fn load(prepared: &mut PreparedRun, output: &mut Output) -> Result<(), Failure> {
     let mut waiting = waiting(prepared.model());
     let mut tell = |note: &str| {
         waiting.end();
@@ -54,16 +53,16 @@ pub(crate) async fn open(
 }
 
 /// Gigabytes are read before a model in this process can answer.
-fn waiting(name: Option<&ModelName>) -> Waiting {
+fn waiting(name: Option<&ModelName>) -> Spinner {
     match name {
-        Some(name @ ModelName::Local { .. }) => Waiting::begin(&format!("loading {name}")),
-        _ => Waiting::default(),
+        Some(name @ ModelName::Local { .. }) => Spinner::begin(&format!("loading {name}")),
+        _ => Spinner::default(),
     }
 }
 
 /// Runs it from where it is to its end, shows how it goes, and gives the result.
 pub(crate) async fn go_on(
-    prepared: Prepared,
+    prepared: PreparedRun,
     session: &mut Session<'_>,
     run: RunId,
     common: &CommonArguments,
@@ -74,17 +73,14 @@ pub(crate) async fn go_on(
     let format = common.output;
     // Where events are results, a terminal that shows them needs nothing else.
     let shows_events = format == Format::Ndjson && io::stdout().is_terminal();
-    let loudness = if shows_events { Loudness::Quiet } else { common.loudness() };
+    let verbosity = if shows_events { Verbosity::Quiet } else { common.verbosity() };
     let (person, questions) = person();
     let take_over = format!("{} --take-over", session.resume(&run, prepared.manifest()));
     let history = History::load(&*session.store, &run).await?;
-    let planned = match prepared.agentfile() {
-        Some(file) => convoke_host::planned(NodeRef::from(&convoke_goals::Workflow::from(file))),
-        None => PlannedNode::workflow(prepared.definition().name()),
-    };
+    let planned = convoke_host::planned(&**prepared.definition());
     let always = prepared.always();
     let Prompt { keyboard, is_there, .. } = prompt;
-    let mut how = HowToGoOn::default();
+    let mut how = ExecutionOptions::default();
     how.when_busy = when_busy;
     how.limits.clone_from(&common.budget);
     how.timeout = common.timeout;
@@ -95,12 +91,12 @@ pub(crate) async fn go_on(
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
     let watch = Watch {
-        progress: RunProgress::new(&planned).with_history(&history),
-        display: Display::new(loudness, common.stream, color),
+        progress: Progress::new(&planned).with_history(&history),
+        display: Display::new(verbosity, common.stream, color, "Ctrl-C stops"),
         signals: Signals::listen()?,
         keyboard,
         questions: is_there.then_some(questions),
-        by: who::name(),
+        by: user_name(),
         always,
         granted: HashSet::new(),
         take_over,
@@ -121,13 +117,13 @@ pub(crate) async fn go_on(
                 RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
                 _ => None,
             };
-            let about = About { policys, cancelled, notes, is_quiet: common.quiet };
+            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet };
             result::give(session, &after.prepared, format, &outcome, about).await
         }
         Err(failure) => Err(failure),
     };
     let telemetry = after.close().await;
-    observe::finish(&telemetry, session.output).await;
+    logging::finish(&telemetry, session.output).await;
     given
 }
 
@@ -138,5 +134,5 @@ async fn why_cancelled<S>(session: &Session<'_>, outcome: &Outcome<S>) -> Result
         Some(Error::Cancelled(reason)) => reason.to_string(),
         _ => "for good".to_owned(),
     };
-    Ok(record.filter(onward::is_cancelled_for_good).map(|_| reason))
+    Ok(record.filter(fork_advice::is_cancelled_for_good).map(|_| reason))
 }

@@ -1,4 +1,4 @@
-//! Somebody who types lines.
+//! Reads lines that somebody types.
 //!
 //! A read cannot be taken back: a line that was waited for in vain is given to whoever waits next, unless it was typed before
 //! they had asked.

@@ -3,32 +3,30 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `arguments`, `budget`, `inputs`, `unlisted` | the command line, what the workflow is given, and what must not stand there |
+//! | `arguments`, `hide_secrets` | the command line, and what must not stand there |
 //! | `go_on` | a prepared run, with somebody who watches |
 //! | `watch` | a run under way: events, a person, signals |
 //! | `display`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, asked, typed and told |
-//! | `result`, `diverged` | what came of it, and why it does not fit what was done |
+//! | `result`, `divergence` | what came of it, and why it does not fit what was done |
 
 mod arguments;
-mod budget;
 mod dialog;
 mod display;
-mod diverged;
+mod divergence;
 mod go_on;
-mod inputs;
+mod hide_secrets;
 mod keyboard;
 mod person;
 mod prompt;
 mod result;
 mod signals;
-mod unlisted;
 mod watch;
 
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
+pub(crate) use display::{Display, Verbosity};
 pub(crate) use go_on::{go_on, load, open};
-pub(crate) use inputs::{Given, InputArguments};
+pub(crate) use hide_secrets::take_secrets_off;
 pub(crate) use keyboard::Keyboard;
 pub(crate) use prompt::Prompt;
-pub(crate) use result::{About, Source, give_of, tell_questions};
+pub(crate) use result::{RunNotes, RunSource, give_of, tell_questions, unanswered};
 pub(crate) use signals::{Signals, outlive_file_limits};
-pub(crate) use unlisted::take_secrets_off;

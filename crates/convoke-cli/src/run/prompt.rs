@@ -1,10 +1,10 @@
-//! Inputs that are missing, asked for at the terminal.
+//! Prompts for inputs that are missing.
 
 use std::io::{self, IsTerminal, Write};
 
 use convoke_goals::agentfile::model::Input;
+use convoke_host::GivenInputs;
 
-use super::inputs::Given;
 use super::keyboard::Keyboard;
 use super::signals::Signals;
 use crate::failure::{Exit, Failure};
@@ -34,7 +34,7 @@ impl Prompt {
     /// Asks for these inputs, again and again until they are what they must be.
     pub(crate) async fn fill(
         &mut self,
-        given: &mut Given,
+        given: &mut GivenInputs,
         missing: Vec<Input>,
         output: &mut Output,
     ) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ impl Prompt {
                 let Some(line) = self.ask(&input).await? else { return Ok(()) };
                 match input.ty.read(&line) {
                     Ok(_) => {
-                        given.typed(&input.name, line);
+                        given.set_text(&input.name, line);
                         break;
                     }
                     Err(problem) => output.note(&problem),

@@ -1,4 +1,4 @@
-//! What came of a run: the result on standard output, what to do next on standard error, and the exit code.
+//! Gives the result of a run on standard output, what to do next on standard error, and the exit code.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError,
 use convoke_goals::{GoalState, Values};
 use convoke_history::json::{QuestionView, SpentView};
 use convoke_history::{History, OpenQuestion};
-use convoke_host::{Definition, HostError, Manifest, Prepared};
+use convoke_host::{Definition, HostError, Manifest, PreparedRun};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::Format;
-use super::diverged;
+use super::divergence;
 use crate::failure::{Exit, Failure};
+use crate::fork_advice;
 use crate::human;
-use crate::onward;
 use crate::render;
 use crate::session::{Session, named_policy, secret_options};
 use crate::shell;
@@ -22,7 +22,7 @@ use crate::terminal::text;
 
 /// The whole result as JSON.
 #[derive(Serialize)]
-struct Document<'a> {
+struct RunDocument<'a> {
     /// Only where it is one line of several.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
@@ -48,7 +48,7 @@ struct Document<'a> {
 
 /// What else there is to say about a run than its outcome.
 #[derive(Debug, Default)]
-pub(crate) struct About {
+pub(crate) struct RunNotes {
     /// What sets the limit that was reached, if that is a policy.
     pub(crate) policys: Option<String>,
     /// Why it was cancelled for good, if it was that and not just stopped.
@@ -62,18 +62,18 @@ pub(crate) struct About {
 /// Gives the result of a run of a file, and says what can be done if it is not what was hoped for.
 pub(crate) async fn give(
     session: &mut Session<'_>,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     format: Format,
     outcome: &Outcome<Value>,
-    about: About,
+    about: RunNotes,
 ) -> Result<(), Failure> {
-    let source = Source { definition: &**prepared.definition(), manifest: prepared.manifest() };
+    let source = RunSource { definition: &**prepared.definition(), manifest: prepared.manifest() };
     give_of(session, source, format, outcome, about).await
 }
 
 /// What a run is of.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct RunSource<'a> {
     pub(crate) definition: &'a dyn Definition,
     pub(crate) manifest: &'a Manifest,
 }
@@ -81,10 +81,10 @@ pub(crate) struct Source<'a> {
 /// The same for a run that nothing was prepared for.
 pub(crate) async fn give_of(
     session: &mut Session<'_>,
-    source: Source<'_>,
+    source: RunSource<'_>,
     format: Format,
     outcome: &Outcome<Value>,
-    about: About,
+    about: RunNotes,
 ) -> Result<(), Failure> {
     // What other kinds of files come to is in their result alone.
     let state: GoalState = match source.definition.agentfile() {
@@ -96,12 +96,12 @@ pub(crate) async fn give_of(
     let is_completed = outcome.status == RunStatus::Completed;
     let result = if is_completed { source.definition.result(&outcome.state) } else { None };
     let open = match outcome.status {
-        RunStatus::Suspended => open_questions(session, &outcome.run).await?,
+        RunStatus::Suspended => unanswered(session, &outcome.run).await?,
         _ => Vec::new(),
     };
     let resume = session.resume(&outcome.run, source.manifest);
     let failure = failure(session, source, outcome, &about, &resume).await?;
-    let document = Document {
+    let document = RunDocument {
         kind: (format == Format::Ndjson).then_some("result"),
         run: &outcome.run,
         status: outcome.status,
@@ -178,9 +178,9 @@ pub(crate) async fn give_of(
 /// Why a run did not complete, and what can be done about it; `None` if it did, or waits for somebody.
 async fn failure(
     session: &Session<'_>,
-    source: Source<'_>,
+    source: RunSource<'_>,
     outcome: &Outcome<Value>,
-    about: &About,
+    about: &RunNotes,
     resume: &str,
 ) -> Result<Option<Failure>, Failure> {
     if matches!(outcome.status, RunStatus::Completed | RunStatus::Suspended) {
@@ -211,14 +211,14 @@ fn shows(session: &Session<'_>, run: &RunId) -> String {
 /// What went wrong, in words.
 async fn told(
     session: &Session<'_>,
-    source: Source<'_>,
+    source: RunSource<'_>,
     outcome: &Outcome<Value>,
     error: &Error,
 ) -> Result<String, Failure> {
     let Error::Diverged(divergence) = error.root() else { return Ok(error.to_string()) };
     let record = session.store.run(&outcome.run).await?;
     let began = record.and_then(|record| Manifest::of(&record));
-    Ok(diverged::in_words(divergence, began.as_ref(), source))
+    Ok(divergence::in_words(divergence, began.as_ref(), source))
 }
 
 /// What can be done about a run that did not complete.
@@ -253,12 +253,12 @@ async fn next_step(
         }
         (RunStatus::Halted, _) | (_, Some(Error::InDoubt(_))) => {
             let history = History::load(&*session.store, &outcome.run).await?;
-            onward::otherwise(session, &history)
+            fork_advice::otherwise(session, &history)
                 .unwrap_or_else(|| "resuming it comes to the same end".to_owned())
         }
         (_, Some(Error::Diverged(divergence))) => {
             let history = History::load(&*session.store, &outcome.run).await?;
-            diverged::otherwise(session, divergence, &history, resume)
+            divergence::otherwise(session, divergence, &history, resume)
         }
         (_, Some(Error::Store(StoreError::Fenced { run, .. }))) => {
             let attach = session.command(&format!("attach {}", shell::quoted(run.as_str())));
@@ -272,13 +272,9 @@ async fn next_step(
     })
 }
 
-/// The questions that nobody has answered yet.
-async fn open_questions(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQuestion>, Failure> {
-    let mut open = Vec::new();
-    for pending in session.store.questions(Some(run)).await? {
-        let answers = session.store.answers(&pending.run, &pending.id).await?;
-        open.push(OpenQuestion::new(pending, answers));
-    }
+/// The questions of a run that nobody has answered yet.
+pub(crate) async fn unanswered(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQuestion>, Failure> {
+    let mut open = OpenQuestion::read(&*session.store, Some(run)).await?;
     open.retain(|question| question.settled(Timestamp::now()).is_none());
     Ok(open)
 }

@@ -1,4 +1,4 @@
-//! Being told to stop.
+//! Signals that tell this process to stop.
 
 use crate::failure::Failure;
 

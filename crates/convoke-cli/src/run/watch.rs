@@ -1,4 +1,4 @@
-//! A run under way: shows it, has a person answer its questions, and ends it when told to.
+//! Watches a run under way: shows it, has a person answer its questions, and ends it when told to.
 
 use std::collections::HashSet;
 use std::future::pending;
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
 use convoke_history::json::event_json;
-use convoke_history::progress::RunProgress;
-use convoke_host::tools::Always;
+use convoke_history::progress::Progress;
+use convoke_host::tools::AlwaysAllow;
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
-use super::dialog::{Dialog, Heard};
+use super::dialog::{Dialog, DialogStep};
 use super::display::Display;
 use super::keyboard::Keyboard;
-use super::person::Asked;
+use super::person::AskedQuestion;
 use super::prompt::show;
 use super::signals::Signals;
 use crate::failure::Failure;
@@ -39,11 +39,11 @@ pub(crate) struct Watch<'a> {
     pub(crate) signals: Signals,
     pub(crate) keyboard: Keyboard,
     /// Questions, if somebody is there to answer them.
-    pub(crate) questions: Option<mpsc::Receiver<Asked>>,
+    pub(crate) questions: Option<mpsc::Receiver<AskedQuestion>>,
     /// Who answers.
     pub(crate) by: String,
     /// Where a person's "always" is written.
-    pub(crate) always: Option<Always>,
+    pub(crate) always: Option<AlwaysAllow>,
     /// What was approved for the whole run.
     pub(crate) granted: HashSet<String>,
     /// The command that takes the run over from whoever works on it.
@@ -56,11 +56,11 @@ pub(crate) struct Watch<'a> {
 }
 
 /// A question being answered.
-struct Conversation {
+struct OpenDialog {
     dialog: Dialog,
     /// The rule that would answer it for ever.
     rule: Option<NarrowRule>,
-    asked: Asked,
+    asked: AskedQuestion,
 }
 
 impl Watch<'_> {
@@ -68,7 +68,7 @@ impl Watch<'_> {
     pub(crate) async fn run<S: State>(mut self, mut stream: RunStream<S>) -> Result<Outcome<S>, Failure> {
         let mut frames = tokio::time::interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut conversation: Option<Conversation> = None;
+        let mut conversation: Option<OpenDialog> = None;
         // Whoever waits for an answer then is told that the run ends, not that nobody is there.
         let mut broken_off = None;
         let mut is_stopping = false;
@@ -143,39 +143,39 @@ impl Watch<'_> {
         self.output.flush()
     }
 
-    fn begin(&mut self, asked: Asked) -> Conversation {
+    fn begin(&mut self, asked: AskedQuestion) -> OpenDialog {
         self.display.step_aside();
         self.keyboard.forget();
         let (width, _) = Screen::size();
         let rule = self.always.as_ref().and_then(|always| always.rule(&asked.question.question));
-        let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.told(rule));
+        let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.describe(rule));
         let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width).or_always(told);
         self.display.ask(&dialog.opening(), &dialog.prompt());
-        Conversation { dialog, rule, asked }
+        OpenDialog { dialog, rule, asked }
     }
 
-    fn answer(&mut self, conversation: Option<Conversation>, line: Option<&str>) -> Option<Conversation> {
-        let Conversation { mut dialog, rule, asked } = conversation?;
+    fn answer(&mut self, conversation: Option<OpenDialog>, line: Option<&str>) -> Option<OpenDialog> {
+        let OpenDialog { mut dialog, rule, asked } = conversation?;
         let heard = dialog.hear(line);
-        if let (Heard::Always(_), Some(always), Some(rule)) = (&heard, &self.always, &rule) {
+        if let (DialogStep::Always(_), Some(always), Some(rule)) = (&heard, &self.always, &rule) {
             match always.write(rule) {
-                Ok(()) => self.output.note(&format!("written: {}", always.told(rule))),
+                Ok(()) => self.output.note(&format!("written: {}", always.describe(rule))),
                 Err(problem) => self.output.note(&format!("it is approved for this run only: {problem}")),
             }
         }
         match heard {
-            Heard::More(lines) => {
+            DialogStep::More(lines) => {
                 self.display.ask(&lines, &dialog.prompt());
-                return Some(Conversation { dialog, rule, asked });
+                return Some(OpenDialog { dialog, rule, asked });
             }
             // If nobody waits for it any more, it is answered already.
-            Heard::Answered(answer) | Heard::Always(answer) => {
+            DialogStep::Answered(answer) | DialogStep::Always(answer) => {
                 if answer.for_run {
                     self.granted.insert(asked.question.question.covers.clone());
                 }
                 drop(asked.answer.send(Some(answer)));
             }
-            Heard::Later => drop(asked.answer.send(None)),
+            DialogStep::Later => drop(asked.answer.send(None)),
         }
         None
     }
@@ -195,7 +195,7 @@ fn refused(error: Error, take_over: &str) -> Failure {
     if is_busy { failure.hint(format!("`{take_over}` takes it over")) } else { failure }
 }
 
-async fn next(questions: Option<&mut mpsc::Receiver<Asked>>) -> Option<Asked> {
+async fn next(questions: Option<&mut mpsc::Receiver<AskedQuestion>>) -> Option<AskedQuestion> {
     match questions {
         Some(questions) => questions.recv().await,
         None => pending().await,
@@ -203,13 +203,13 @@ async fn next(questions: Option<&mut mpsc::Receiver<Asked>>) -> Option<Asked> {
 }
 
 /// Ends the line that a question stands in, if there is one.
-fn break_line(conversation: Option<&Conversation>) {
+fn break_line(conversation: Option<&OpenDialog>) {
     if conversation.is_some() {
         show("\n");
     }
 }
 
-async fn given_up(conversation: Option<&mut Conversation>) {
+async fn given_up(conversation: Option<&mut OpenDialog>) {
     match conversation {
         Some(conversation) => conversation.asked.answer.closed().await,
         None => pending().await,

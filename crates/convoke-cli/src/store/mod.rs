@@ -1,4 +1,4 @@
-//! Which file holds the runs: found in one way by every command.
+//! Settles which file holds the runs, alike for every command.
 //!
 //! What somebody names (`--store`, `CONVOKE_STORE`, `store.path` in the user's own file) takes precedence over the place of the
 //! project. Stores where earlier versions had them are still looked at.

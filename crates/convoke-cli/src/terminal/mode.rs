@@ -1,4 +1,4 @@
-//! The mode a terminal is in: whether it shows what is typed, and whether it edits lines by itself.
+//! The terminal mode: whether it shows what is typed, and whether it edits lines by itself.
 
 /// Puts the terminal back into the mode it was in. Dropping it, for whatever reason, does that.
 pub(crate) struct TerminalMode {

@@ -190,12 +190,12 @@ impl Output {
         }
     }
 
-    fn tell(&self, label: &str, ink: Tone, message: &str) {
+    fn tell(&self, label: &str, tone: Tone, message: &str) {
         // If standard error is closed there is nobody left to tell.
         let whole = format!("{label}: {}", text::clean(message));
         for (index, line) in text::wrap_sentence(&whole, note_width(), 2).iter().enumerate() {
             let line = match line.strip_prefix(label).filter(|_| index == 0) {
-                Some(rest) => format!("{}{rest}", self.notes.paint(ink, label)),
+                Some(rest) => format!("{}{rest}", self.notes.paint(tone, label)),
                 None => line.clone(),
             };
             let _ = writeln!(io::stderr(), "{line}");

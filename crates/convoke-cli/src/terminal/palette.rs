@@ -31,17 +31,17 @@ impl Palette {
     }
 
     /// A text in its colour.
-    pub(crate) fn paint(self, ink: Tone, text: &str) -> String {
-        if !self.colours || ink == Tone::Plain || text.is_empty() {
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        if !self.colours || tone == Tone::Plain || text.is_empty() {
             return text.to_owned();
         }
-        format!("\u{1b}[{}m{text}\u{1b}[0m", code(ink))
+        format!("\u{1b}[{}m{text}\u{1b}[0m", code(tone))
     }
 }
 
 /// The number that turns a colour on.
-fn code(ink: Tone) -> &'static str {
-    match ink {
+fn code(tone: Tone) -> &'static str {
+    match tone {
         Tone::Plain => "",
         Tone::Strong => "1",
         Tone::Faint => "2",

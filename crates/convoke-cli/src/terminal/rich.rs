@@ -10,8 +10,8 @@ pub(crate) struct Rich {
 
 impl Rich {
     /// A line of one piece.
-    pub(crate) fn new(ink: Tone, text: impl Into<String>) -> Self {
-        Self::default().with(ink, text)
+    pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self::default().with(tone, text)
     }
 
     /// An uncoloured line.
@@ -20,8 +20,8 @@ impl Rich {
     }
 
     /// Adds a piece.
-    pub(crate) fn with(mut self, ink: Tone, text: impl Into<String>) -> Self {
-        self.pieces.push((ink, text.into()));
+    pub(crate) fn with(mut self, tone: Tone, text: impl Into<String>) -> Self {
+        self.pieces.push((tone, text.into()));
         self
     }
 
@@ -43,15 +43,15 @@ impl Rich {
         }
         let mut cut = Self::default();
         let mut left = width;
-        for (ink, piece) in &self.pieces {
+        for (tone, piece) in &self.pieces {
             let columns = text::width(piece);
             // Something follows, or all would have fitted: keep a column for the sign that it was cut.
             if columns < left {
-                cut = cut.with(*ink, piece.clone());
+                cut = cut.with(*tone, piece.clone());
                 left -= columns;
                 continue;
             }
-            return cut.with(*ink, text::cut(&format!("{piece}……"), left));
+            return cut.with(*tone, text::cut(&format!("{piece}……"), left));
         }
         cut
     }
@@ -60,20 +60,22 @@ impl Rich {
     pub(crate) fn wrap(&self, width: Option<usize>, indent: usize) -> Vec<Self> {
         let Some(width) = width.filter(|width| self.width() > *width) else { return vec![self.clone()] };
         let whole: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
-        let inks =
-            self.pieces.iter().flat_map(|(ink, piece)| piece.chars().map(move |character| (*ink, character)));
-        let mut inks = inks.peekable();
+        let tones = self
+            .pieces
+            .iter()
+            .flat_map(|(tone, piece)| piece.chars().map(move |character| (*tone, character)));
+        let mut tones = tones.peekable();
         let mut lines = Vec::new();
         for text in text::wrap(&whole, Some(width.saturating_sub(indent))) {
             let margin = if lines.is_empty() { 0 } else { indent };
             // Wrapping drops spaces where it breaks, and nothing else.
-            while text.starts_with(|first| inks.peek().is_some_and(|(_, next)| *next == ' ' && first != ' '))
+            while text.starts_with(|first| tones.peek().is_some_and(|(_, next)| *next == ' ' && first != ' '))
             {
-                inks.next();
+                tones.next();
             }
             let start = Self::plain(" ".repeat(margin));
-            let coloured = inks.by_ref().take(text.chars().count());
-            lines.push(coloured.fold(start, |line, (ink, character)| line.with(ink, character)));
+            let coloured = tones.by_ref().take(text.chars().count());
+            lines.push(coloured.fold(start, |line, (tone, character)| line.with(tone, character)));
         }
         lines
     }
@@ -87,7 +89,7 @@ impl Rich {
 
     /// The line as it is written. Nothing in it but its colours is a command to a terminal, whoever made it.
     pub(crate) fn paint(&self, palette: Palette) -> String {
-        self.pieces.iter().map(|(ink, piece)| palette.paint(*ink, &text::clean(piece))).collect()
+        self.pieces.iter().map(|(tone, piece)| palette.paint(*tone, &text::clean(piece))).collect()
     }
 }
 
@@ -127,7 +129,7 @@ mod tests {
         let line = Rich::new(Tone::Faint, "one two ").with(Tone::Bad, "three four");
         let lines = line.wrap(Some(11), 2);
         assert_eq!(lines.iter().map(shown).collect::<Vec<_>>(), ["one two", "  three", "  four"]);
-        assert!(lines[2].pieces.iter().skip(1).all(|(ink, _)| *ink == Tone::Bad));
+        assert!(lines[2].pieces.iter().skip(1).all(|(tone, _)| *tone == Tone::Bad));
         assert_eq!(line.wrap(None, 2).len(), 1);
     }
 

@@ -1,4 +1,4 @@
-//! Tables that fit.
+//! Tables that fit the width of a terminal.
 
 use super::{Rich, Tone, text};
 
@@ -124,7 +124,7 @@ impl Table {
 
     fn line(&self, row: &[(Tone, String)], widths: &[usize], limit: Option<usize>) -> Rich {
         let mut line = Rich::default();
-        for (index, (ink, cell)) in row.iter().enumerate() {
+        for (index, (tone, cell)) in row.iter().enumerate() {
             let (column, width) = (&self.columns[index], widths[index]);
             if width == 0 {
                 continue;
@@ -135,8 +135,8 @@ impl Table {
             let gap = if index == 0 { "" } else { "  " };
             line = line.with(Tone::Plain, gap);
             line = match column.align {
-                Align::Left => line.with(*ink, cell).with(Tone::Plain, space),
-                Align::Right => line.with(Tone::Plain, space).with(*ink, cell),
+                Align::Left => line.with(*tone, cell).with(Tone::Plain, space),
+                Align::Right => line.with(Tone::Plain, space).with(*tone, cell),
             };
         }
         match limit {

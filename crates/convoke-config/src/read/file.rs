@@ -1,11 +1,11 @@
 //! Reads one configuration file into settings.
 
 use std::collections::HashSet;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use convoke_text::diagnostic::within;
+use convoke_text::keyed::read_file;
 use toml::de::DeTable;
 
 use super::text::Base;
@@ -13,11 +13,8 @@ use super::walk::{FileProblem, Walk, strings};
 use crate::problem::{Problem, Problems, SourceLocation, SourceText};
 use crate::{FileScope, Origin, Setting};
 
-/// Larger files are not read: nobody wrote them.
-const LARGEST: u64 = 1024 * 1024;
-
-/// So many problems of one file are told; of the others only their number.
-const MOST_SHOWN: usize = 50;
+/// So many mistakes of one file are told; of the others only their number.
+const TOLD: usize = 50;
 
 /// What a file says.
 pub(crate) fn file(
@@ -27,7 +24,7 @@ pub(crate) fn file(
     problems: &mut Problems,
 ) -> Vec<Setting> {
     let name = path.display().to_string();
-    let text = match text(path) {
+    let text = match read_file(path, "configuration") {
         Ok(text) => text,
         Err(why) => {
             problems.push(Problem::error(format!("{name} cannot be read: {why}")));
@@ -81,22 +78,4 @@ pub(crate) fn file(
         place: place(found.span),
     });
     settings.collect()
-}
-
-fn text(path: &Path) -> Result<String, String> {
-    let mut text = String::new();
-    // Opening a pipe would wait until somebody writes into it.
-    let unfollowed = |error: std::io::Error| match path.is_symlink() {
-        true => format!("it is a link that cannot be followed: {error}"),
-        false => error.to_string(),
-    };
-    if !path.metadata().map_err(unfollowed)?.is_file() {
-        return Err("it is not a regular file; put one in its place".to_owned());
-    }
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if read as u64 > LARGEST {
-        return Err("it is larger than 1 MiB, the most that is read".to_owned());
-    }
-    Ok(text)
 }

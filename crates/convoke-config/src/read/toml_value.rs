@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use convoke_text::keyed::called;
 use http::{HeaderName, HeaderValue};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -152,19 +153,6 @@ fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<SpannedProblem
         }
     }
     if found.is_empty() { Ok(Value::Headers(variables)) } else { Err(found) }
-}
-
-/// What to call what was found.
-pub(super) fn called(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    }
 }
 
 /// What to write, where it is only a matter of notation.

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use convoke_models::choose::Service;
+use convoke_text::keyed::{self, called, joined, listed};
 use convoke_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use url::Url;
 
 use super::text::Base;
-use super::toml_value::{called, value};
+use super::toml_value::value;
 use crate::Value;
 use crate::schema::{KEYS, KNOWN_ELSEWHERE, Key, ValueKind};
 
@@ -50,9 +51,7 @@ impl<'a> Walk<'a> {
 
     /// Goes through a table. `pattern` is what the schema calls the place, `name` what the file does.
     pub(super) fn table(&mut self, table: &DeTable<'_>, pattern: &str, name: &str) {
-        let mut entries: Vec<_> = table.iter().collect();
-        entries.sort_by_key(|(key, _)| key.span().start);
-        for (key, written) in entries {
+        for (key, written) in keyed::in_order(table) {
             self.entry(key, written, pattern, name);
         }
     }
@@ -138,10 +137,6 @@ impl FileProblem {
     }
 }
 
-fn joined(place: &str, own: &str) -> String {
-    if place.is_empty() { own.to_owned() } else { format!("{place}.{own}") }
-}
-
 /// Whether an address has no password in it, nor anything that may have been meant to be one.
 fn is_harmless(address: &str) -> bool {
     match Url::parse(address) {
@@ -152,18 +147,7 @@ fn is_harmless(address: &str) -> bool {
 
 /// What the schema has directly below a place, in its order.
 fn children(pattern: &str) -> Vec<&'static str> {
-    let mut children = Vec::new();
-    for key in KEYS {
-        let below = match pattern {
-            "" => Some(key.path),
-            _ => key.path.strip_prefix(pattern).and_then(|rest| rest.strip_prefix('.')),
-        };
-        let Some(child) = below.and_then(|rest| rest.split('.').next()) else { continue };
-        if !children.contains(&child) {
-            children.push(child);
-        }
-    }
-    children
+    keyed::children(KEYS.iter().map(|key| key.path), pattern)
 }
 
 fn unknown(span: Range<usize>, own: &str, place: &str, children: &[&str]) -> FileProblem {
@@ -208,10 +192,6 @@ fn unknown_service(span: Range<usize>, own: &str) -> FileProblem {
 
 fn are(names: &[&str]) -> String {
     format!("{} {}", if names.len() == 1 { "is" } else { "are" }, listed(names))
-}
-
-fn listed(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The places of all texts in a value.

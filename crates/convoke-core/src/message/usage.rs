@@ -33,6 +33,18 @@ impl Money {
         Self(dollars * 1_000_000)
     }
 
+    /// Parses an amount of dollars with up to six decimals, exactly: `2`, `0.5`, `.000001`.
+    #[must_use]
+    pub fn parse_dollars(text: &str) -> Option<Self> {
+        let (dollars, decimals) = text.split_once('.').unwrap_or((text, ""));
+        if decimals.len() > 6 || (dollars.is_empty() && decimals.is_empty()) {
+            return None;
+        }
+        let dollars: u64 = if dollars.is_empty() { 0 } else { dollars.parse().ok()? };
+        let micros: u64 = format!("{decimals:0<6}").parse().ok()?;
+        dollars.checked_mul(1_000_000)?.checked_add(micros).map(Self)
+    }
+
     /// Millionths of a dollar.
     #[must_use]
     pub const fn as_micros(self) -> u64 {

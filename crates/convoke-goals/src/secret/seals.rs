@@ -43,7 +43,7 @@ pub(crate) fn nonce() -> String {
     let mut random = [0_u8; 12];
     // Without a random source there is no mark that nobody can guess; the operating system is broken beyond our help.
     getrandom::fill(&mut random).expect("the operating system provides randomness");
-    random.iter().map(|byte| format!("{byte:02x}")).collect()
+    convoke_text::hex(&random)
 }
 
 /// Whether a value is the mark of an input, of whichever run.

@@ -1,4 +1,4 @@
-//! Agentfiles, as the host sees them.
+//! The Agentfile as a kind of definition.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use convoke_goals::agentfile::{self, Agentfile, Source, misspelt_tools, outline}
 use convoke_goals::{Equipment, GoalState, Problem, Secrets, Values};
 use serde_json::{Map, Value, json};
 
-use crate::definition::{Definition, Equipped, Kind};
+use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::gist::last_text;
 
 /// The name under which runs keep what they were started from.
@@ -54,7 +54,7 @@ const TOOLS: &[&str] = &[
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AgentfileKind;
 
-impl Kind for AgentfileKind {
+impl DefinitionKind for AgentfileKind {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -109,7 +109,7 @@ impl Definition for AgentfileDefinition {
         convoke_goals::Workflow::from(&self.0).separate_secrets(values)
     }
 
-    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn Equipped>, Vec<String>> {
+    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>> {
         let prepared = convoke_goals::Workflow::from(&self.0)
             .prepare(equipment)
             .map_err(|invalid| invalid.problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
@@ -127,7 +127,7 @@ impl Definition for AgentfileDefinition {
 
 struct EquippedGoals(convoke_goals::PreparedWorkflow);
 
-impl Equipped for EquippedGoals {
+impl EquippedDefinition for EquippedGoals {
     fn runner(&self) -> Runner {
         let workflow: Workflow<GoalState> = self.0.workflow();
         Runner::new(&workflow)

@@ -6,7 +6,7 @@ mod read;
 
 pub use kind::AgentfileKind;
 pub(crate) use kind::NAME;
-pub(crate) use package::{Unpacked, unpacked};
-pub use package::{in_words, trust_store};
+pub use package::in_words;
+pub(crate) use package::{UnpackedPackage, unpacked};
 pub(crate) use read::beside;
 pub use read::{FileError, LARGEST_FILE, bytes_of, is_standard_input};

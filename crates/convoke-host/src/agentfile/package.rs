@@ -1,12 +1,11 @@
 //! Agentfiles that are read out of packages.
 
-use convoke_config::Environment;
 use convoke_package::{Package, PackageFiles, TrustStore, Verification};
 
 use crate::HostError;
 
 /// A package that is to be used like an Agentfile.
-pub(crate) struct Unpacked {
+pub(crate) struct UnpackedPackage {
     /// What to call its Agentfile in messages.
     pub(crate) name: String,
     /// Its Agentfile.
@@ -18,7 +17,11 @@ pub(crate) struct Unpacked {
 }
 
 /// What is in a file, if it is a package. One with a wrong signature is refused; that nobody vouches for one is noted.
-pub(crate) fn unpacked(name: &str, bytes: &[u8], trust: &TrustStore) -> Result<Option<Unpacked>, HostError> {
+pub(crate) fn unpacked(
+    name: &str,
+    bytes: &[u8],
+    trust: &TrustStore,
+) -> Result<Option<UnpackedPackage>, HostError> {
     if !Package::is_package(bytes) {
         return Ok(None);
     }
@@ -31,18 +34,7 @@ pub(crate) fn unpacked(name: &str, bytes: &[u8], trust: &TrustStore) -> Result<O
     let agentfile =
         files.get("Agentfile").ok_or_else(|| HostError::EmptyPackage { name: name.to_owned() })?.to_vec();
     let note = (!verification.is_verified()).then(|| format!("{name} is {}", in_words(&verification)));
-    Ok(Some(Unpacked { name: format!("{name}/Agentfile"), agentfile, files, note }))
-}
-
-/// Whom this user trusts. Without a home, nobody.
-///
-/// # Errors
-/// If a trusted key cannot be read.
-pub fn trust_store(environment: &Environment) -> Result<TrustStore, HostError> {
-    match environment.configuration_folder() {
-        Some(folder) => Ok(TrustStore::read(folder.join("trusted"))?),
-        None => Ok(TrustStore::default()),
-    }
+    Ok(Some(UnpackedPackage { name: format!("{name}/Agentfile"), agentfile, files, note }))
 }
 
 /// What is known of a signature, in a few words.

@@ -1,4 +1,4 @@
-//! Files as they come from disks and pipes.
+//! Reads files from disks and pipes.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How a host is made.
+//! The builder of a host.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use convoke_core::Store;
 
 use super::Host;
 use crate::agentfile::AgentfileKind;
-use crate::definition::Kind;
+use crate::definition::DefinitionKind;
 use crate::models::DownloadObserver;
 use crate::{HostError, store};
 
@@ -18,13 +18,13 @@ pub struct HostBuilder {
     config: Config,
     store_file: Option<PathBuf>,
     store: Option<Arc<dyn Store>>,
-    kinds: Vec<Arc<dyn Kind>>,
+    kinds: Vec<Arc<dyn DefinitionKind>>,
     downloads: DownloadObserver,
 }
 
 impl HostBuilder {
     pub(super) fn new(config: Config) -> Self {
-        let kinds: Vec<Arc<dyn Kind>> = vec![Arc::new(AgentfileKind)];
+        let kinds: Vec<Arc<dyn DefinitionKind>> = vec![Arc::new(AgentfileKind)];
         Self { config, store_file: None, store: None, kinds, downloads: Arc::new(|_| {}) }
     }
 
@@ -41,7 +41,7 @@ impl HostBuilder {
     }
 
     /// Also loads files of this kind. Those that are added last are asked first.
-    pub fn kind(mut self, kind: impl Kind + 'static) -> Self {
+    pub fn kind(mut self, kind: impl DefinitionKind + 'static) -> Self {
         self.kinds.insert(0, Arc::new(kind));
         self
     }

@@ -23,15 +23,16 @@ use convoke_store::SqliteStore;
 use convoke_tools::policy::{self, PolicyFiles, PolicySet};
 use convoke_tools::workspace::Workspace;
 
-use crate::agentfile::{AgentfileKind, Unpacked, beside, bytes_of, is_standard_input, trust_store, unpacked};
-use crate::definition::{Kind, Loaded};
+use crate::agentfile::{AgentfileKind, UnpackedPackage, beside, bytes_of, is_standard_input, unpacked};
+use crate::definition::{DefinitionKind, LoadedFile};
 use crate::fingerprints::Fingerprints;
-use crate::kept::{Keeping, Kept};
+use crate::kept_files::{KeptFiles, RecordingLoader};
 use crate::models::{DownloadObserver, Models};
-use crate::prepared::{HowToGoOn, Prepared};
-use crate::running::Running;
-use crate::tools::{RunTools, Setting};
-use crate::{Checkup, ConfiguredServers, HostError, Manifest, Place, mcp, store};
+use crate::packages::trust_store;
+use crate::prepared::{ExecutionOptions, PreparedRun};
+use crate::running::ActiveRun;
+use crate::tools::{RunTools, ToolEnvironment};
+use crate::{Checkup, ConfiguredServers, HostError, Manifest, RunOrigin, mcp, store};
 
 pub use builder::HostBuilder;
 pub use options::{GoOnOptions, StartOptions};
@@ -41,7 +42,7 @@ pub struct Host {
     config: Config,
     store_file: PathBuf,
     store: OnceLock<Arc<dyn Store>>,
-    kinds: Vec<Arc<dyn Kind>>,
+    kinds: Vec<Arc<dyn DefinitionKind>>,
     downloads: DownloadObserver,
 }
 
@@ -84,8 +85,8 @@ impl Host {
         Ok(Arc::clone(self.store.get_or_init(|| store)))
     }
 
-    pub(crate) fn setting(&self) -> Setting<'_> {
-        Setting { config: &self.config, store: &self.store_file }
+    pub(crate) fn setting(&self) -> ToolEnvironment<'_> {
+        ToolEnvironment { config: &self.config, store: &self.store_file }
     }
 
     /// The policies that hold: those of the folder and of the user, or the one that is named instead of the folder's.
@@ -148,7 +149,7 @@ impl Host {
     ///
     /// # Errors
     /// If it cannot be read. What is wrong with what it says is in its diagnostics.
-    pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded, HostError> {
+    pub fn load(&self, path: impl AsRef<Path>) -> Result<LoadedFile, HostError> {
         self.load_with(path, self.config.skills())
     }
 
@@ -156,13 +157,15 @@ impl Host {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn load_with(&self, path: impl AsRef<Path>, skills: &[PathBuf]) -> Result<Loaded, HostError> {
+    pub fn load_with(&self, path: impl AsRef<Path>, skills: &[PathBuf]) -> Result<LoadedFile, HostError> {
         let path = path.as_ref();
         let (name, bytes) = bytes_of(path)?;
         let trust = trust_store(self.config.environment())?;
         let (name, bytes, concern, files): (_, _, _, Box<dyn Loader>) = match unpacked(&name, &bytes, &trust)?
         {
-            Some(Unpacked { name, agentfile, files, note }) => (name, agentfile, note, Box::new(files)),
+            Some(UnpackedPackage { name, agentfile, files, note }) => {
+                (name, agentfile, note, Box::new(files))
+            }
             None => (name, bytes, None, beside(path, skills, trust)),
         };
         let kind = self.kind_of(&name, &bytes);
@@ -172,8 +175,8 @@ impl Host {
                 let (source, diagnostic) = *error;
                 let mut diagnostics = Diagnostics::default();
                 diagnostics.error(|| diagnostic);
-                let (definition, beside) = (None, Kept::default());
-                return Ok(Loaded {
+                let (definition, beside) = (None, KeptFiles::default());
+                return Ok(LoadedFile {
                     kind,
                     path: path.to_owned(),
                     source,
@@ -184,17 +187,17 @@ impl Host {
                 });
             }
         };
-        let keeping = Keeping::new(&*files);
+        let keeping = RecordingLoader::new(&*files);
         let (definition, mut diagnostics) = kind.read(&source, &keeping);
         kind.lint(&source, &mut diagnostics);
         let definition = definition.filter(|_| diagnostics.errors() == 0);
         let beside = keeping.into_kept();
-        Ok(Loaded { kind, path: path.to_owned(), source, definition, diagnostics, concern, beside })
+        Ok(LoadedFile { kind, path: path.to_owned(), source, definition, diagnostics, concern, beside })
     }
 
-    fn kind_of(&self, name: &str, bytes: &[u8]) -> Arc<dyn Kind> {
+    fn kind_of(&self, name: &str, bytes: &[u8]) -> Arc<dyn DefinitionKind> {
         let kind = self.kinds.iter().find(|kind| kind.recognizes(name, bytes));
-        kind.map_or_else(|| Arc::new(AgentfileKind) as Arc<dyn Kind>, Arc::clone)
+        kind.map_or_else(|| Arc::new(AgentfileKind) as Arc<dyn DefinitionKind>, Arc::clone)
     }
 
     /// Puts together what running a file takes. What is worth saying is added to `notes`, also if it fails.
@@ -203,11 +206,11 @@ impl Host {
     /// If the file has mistakes, or cannot be run with what there is here.
     pub async fn prepare(
         &self,
-        loaded: Loaded,
+        loaded: LoadedFile,
         inputs: Values,
         options: &StartOptions,
         notes: &mut Vec<String>,
-    ) -> Result<Prepared, HostError> {
+    ) -> Result<PreparedRun, HostError> {
         let definition = Arc::clone(loaded.valid()?);
         let policies = self.policies(options.policy.as_deref())?;
         let tools = RunTools::prepare(self.setting(), policies, options.servers, notes).await?;
@@ -224,7 +227,7 @@ impl Host {
             path: path.display().to_string(),
             text: loaded.source.text().to_owned(),
             beside: loaded.beside,
-            place: Some(Place::here(&self.config)),
+            place: Some(RunOrigin::here(&self.config)),
             model: options.model.clone(),
             model_asked: options.model.is_some(),
             workspace: if workspace.summary { summary(&workspace.path) } else { String::new() },
@@ -236,7 +239,7 @@ impl Host {
             timeout: options.timeout,
             fingerprints: Fingerprints::of(&inputs, definition.inputs()),
         };
-        Prepared::new(loaded.kind, definition, manifest, inputs, self.models()?, tools, notes).await
+        PreparedRun::new(loaded.kind, definition, manifest, inputs, self.models()?, tools, notes).await
     }
 
     /// Starts a run of a file.
@@ -247,16 +250,16 @@ impl Host {
     /// If the file has mistakes, cannot be run with what there is here, or the inputs do not fit.
     pub async fn start(
         &self,
-        loaded: Loaded,
+        loaded: LoadedFile,
         inputs: Values,
         options: StartOptions,
-    ) -> Result<Running, HostError> {
+    ) -> Result<ActiveRun, HostError> {
         let mut notes = Vec::new();
         let mut prepared = self.prepare(loaded, inputs, &options, &mut notes).await?;
         prepared.load(&mut |note| notes.push(note.to_owned())).await?;
         let store = self.store()?;
         let run = prepared.create(&*store, options.id, options.started_by).await?;
-        let how = HowToGoOn { responder: options.responder, ..HowToGoOn::default() };
+        let how = ExecutionOptions { responder: options.responder, ..ExecutionOptions::default() };
         let running = prepared.go_on(store, run, how, &mut notes);
         Ok(running.noting(notes))
     }

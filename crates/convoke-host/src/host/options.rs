@@ -1,4 +1,4 @@
-//! How runs are started and gone on with.
+//! Options for starting runs and for going on with them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use convoke_core::{Limits, Responder, RunId, WhenBusy, WhenDropped};
 use convoke_goals::Values;
 
-use crate::tools::Servers;
+use crate::tools::ServerStartup;
 
 /// What a run is started with, beside its inputs.
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub struct StartOptions {
     /// Folders with skills besides those that are configured.
     pub skills: Vec<PathBuf>,
     /// What is done about MCP servers.
-    pub servers: Servers,
+    pub servers: ServerStartup,
     /// Who starts it.
     pub started_by: Option<String>,
     /// Who answers its questions. Without anybody, it is suspended when it asks one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_core::store::RunRecord;
 use convoke_core::{
     Answer, Attendant, Error, Position, QuestionId, Registry, RunId, Runtime, StoreError, Subscription,
-    WhenDropped,
+    Toolset, WhenDropped,
 };
 use convoke_goals::Values;
 use convoke_goals::agentfile::Source;
@@ -14,11 +14,12 @@ use convoke_goals::agentfile::model::Input;
 use convoke_history::History;
 
 use super::{GoOnOptions, Host};
-use crate::definition::{Kind, Loaded};
-use crate::prepared::{HowToGoOn, Prepared};
-use crate::running::Running;
-use crate::tools::{RunTools, Servers};
-use crate::{HostError, Manifest, Place, can_go_on};
+use crate::definition::{DefinitionKind, LoadedFile};
+use crate::equipment::replay_equipment;
+use crate::prepared::{ExecutionOptions, PreparedRun};
+use crate::running::ActiveRun;
+use crate::tools::{RunTools, ServerStartup};
+use crate::{HostError, Manifest, RunOrigin, can_go_on};
 
 /// How long a run that somebody attends to waits in the process: others are waiting too.
 const ATTENDED_PATIENCE: Duration = Duration::from_secs(5);
@@ -32,7 +33,7 @@ impl Host {
         self.kept(record).map(|(_, manifest)| manifest)
     }
 
-    fn kept(&self, record: &RunRecord) -> Result<(Arc<dyn Kind>, Manifest), HostError> {
+    fn kept(&self, record: &RunRecord) -> Result<(Arc<dyn DefinitionKind>, Manifest), HostError> {
         let names = self.kinds.iter().map(|kind| kind.name());
         let kept = Manifest::of_kinds(record, names).and_then(|(name, manifest)| {
             Some((Arc::clone(self.kinds.iter().find(|kind| kind.name() == name)?), manifest))
@@ -47,12 +48,12 @@ impl Host {
     ///
     /// # Errors
     /// If the run is of a kind that this host does not know.
-    pub fn restore(&self, record: &RunRecord) -> Result<(Loaded, Manifest), HostError> {
+    pub fn restore(&self, record: &RunRecord) -> Result<(LoadedFile, Manifest), HostError> {
         let (kind, manifest) = self.kept(record)?;
         let source = Source::new(&*manifest.path, &*manifest.text);
         let (definition, diagnostics) = kind.read(&source, &manifest.beside);
         let (path, concern, beside) = (manifest.path.clone().into(), None, manifest.beside.clone());
-        Ok((Loaded { kind, path, source, definition, diagnostics, concern, beside }, manifest))
+        Ok((LoadedFile { kind, path, source, definition, diagnostics, concern, beside }, manifest))
     }
 
     /// Puts together what going on with a stored run takes. `loaded` is its file, as it was or as it is now; `secrets` are not
@@ -62,12 +63,12 @@ impl Host {
     /// If it cannot be run with what there is here.
     pub async fn prepare_again(
         &self,
-        loaded: Loaded,
+        loaded: LoadedFile,
         manifest: Manifest,
         secrets: Values,
-        servers: Servers,
+        servers: ServerStartup,
         notes: &mut Vec<String>,
-    ) -> Result<Prepared, HostError> {
+    ) -> Result<PreparedRun, HostError> {
         let definition = Arc::clone(loaded.valid()?);
         let manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..manifest };
         for name in manifest.fingerprints.differing(&secrets) {
@@ -75,7 +76,7 @@ impl Host {
         }
         let policies = self.policies(manifest.policy.as_deref())?;
         let tools = RunTools::prepare(self.setting(), policies, servers, notes).await?;
-        Prepared::new(loaded.kind, definition, manifest, secrets, self.models()?, tools, notes).await
+        PreparedRun::new(loaded.kind, definition, manifest, secrets, self.models()?, tools, notes).await
     }
 
     /// Goes on with a stored run, by what its record says.
@@ -84,7 +85,7 @@ impl Host {
     ///
     /// # Errors
     /// If there is no such run, it has ended for good, or it needs what is not there: another folder, its policy, secrets.
-    pub async fn go_on(&self, run: &RunId, options: GoOnOptions) -> Result<Running, HostError> {
+    pub async fn go_on(&self, run: &RunId, options: GoOnOptions) -> Result<ActiveRun, HostError> {
         let store = self.store()?;
         let record = self.record_of(run).await?;
         if !can_go_on(&record) {
@@ -109,9 +110,9 @@ impl Host {
         }
         let mut notes = Vec::new();
         let mut prepared =
-            self.prepare_again(loaded, manifest, options.secrets, Servers::Start, &mut notes).await?;
+            self.prepare_again(loaded, manifest, options.secrets, ServerStartup::Start, &mut notes).await?;
         prepared.load(&mut |note| notes.push(note.to_owned())).await?;
-        let how = HowToGoOn {
+        let how = ExecutionOptions {
             when_busy: options.when_busy,
             limits: options.limits,
             timeout: options.timeout,
@@ -123,14 +124,19 @@ impl Host {
         Ok(running.noting(notes))
     }
 
-    fn must_fit(
+    /// Refuses to go on with a run anywhere but where it was begun, or without the policy that was named for it, unless the options
+    /// say so.
+    ///
+    /// # Errors
+    /// [`HostError::Elsewhere`], [`HostError::PolicyToBeNamed`].
+    pub fn must_fit(
         &self,
         record: &RunRecord,
         manifest: &Manifest,
         options: &GoOnOptions,
     ) -> Result<(), HostError> {
         let run = || record.id.clone();
-        let here = Place::here(&self.config);
+        let here = RunOrigin::here(&self.config);
         if let Some(there) = manifest.place.as_ref().filter(|_| !options.anywhere)
             && !there.is_like(&here, manifest.policy.is_some())
         {
@@ -171,18 +177,21 @@ impl Host {
     }
 
     /// Reads along: everything that happened in a run after a position, and what happens while it is read, whoever works on
-    /// it. Nothing is done for that: no server is started, no model is fetched.
+    /// it. That takes neither the models nor the tools of the run, and nothing but the store is opened.
     ///
     /// # Errors
     /// If there is no such run, or it is of a kind that this host does not know.
     pub async fn subscribe(&self, run: &RunId, after: Option<Position>) -> Result<Subscription, HostError> {
         let record = self.record_of(run).await?;
         let (loaded, manifest) = self.restore(&record)?;
-        let mut notes = Vec::new();
-        let prepared =
-            self.prepare_again(loaded, manifest, Values::new(), Servers::LeaveAlone, &mut notes).await?;
+        let definition = loaded.valid()?;
+        let (secrets, _) = definition.separate_secrets(Values::new());
+        let equipment = manifest.applied_to(replay_equipment(&self.config), secrets, &Toolset::new());
+        let equipped = definition
+            .equip(&equipment)
+            .map_err(|problems| HostError::CannotRun { kind: loaded.title(), problems })?;
         let registry = Registry::new();
-        registry.register(prepared.runner());
+        registry.register(equipped.runner());
         let runtime = Runtime::builder().shared_store(self.store()?).build();
         Ok(runtime.subscribe(&registry, run.clone(), after))
     }

@@ -1,21 +1,31 @@
-//! Which model is meant, and how to get hold of it: providers, and what runs in this process.
+//! Chooses and opens models: those of providers, and those that run in this process.
 
 pub(crate) mod local;
-mod tuned;
+mod profiled;
 
 use std::sync::Arc;
 
 use convoke_config::{Config, Local};
-use convoke_core::{Model, ModelError, ModelErrorKind};
-use convoke_models::choose::ModelChoice;
+use convoke_core::{
+    CallContext, IdempotencyKey, Model, ModelError, ModelErrorKind, ModelParams, ModelRequest, Path,
+    ReplyBuilder, RunId,
+};
+use convoke_models::choose::Choice;
 use convoke_models::resilience::{Deferred, Fallback};
 use convoke_models::{Chooser, Connector, Credentials, ModelName};
 use convoke_weights::{Library, Progress, default_folder};
+use futures_util::StreamExt;
 
 use crate::HostError;
 
 pub use local::reading;
-pub(crate) use tuned::Tuned;
+pub(crate) use profiled::ProfiledModel;
+
+/// Enough for a model that thinks first.
+const TRIAL_TOKENS: u32 = 512;
+
+/// So many characters of its answer are given.
+const TRIAL_SHOWN: usize = 60;
 
 /// What is told about the files of a model while they are fetched.
 #[derive(Debug, Clone, Copy)]
@@ -115,6 +125,23 @@ impl Models {
         tell: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Arc<dyn Model>, HostError> {
         open(&self.connector(), self.config.local(), &self.downloads, name, tell).await
+    }
+
+    /// Asks a model for one word, to see that it answers, and gives the beginning of what it said.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub async fn try_out(model: &dyn Model) -> Result<String, ModelError> {
+        let mut params = ModelParams::default();
+        params.max_tokens = Some(TRIAL_TOKENS);
+        let request = ModelRequest { params, ..ModelRequest::new("Answer with one word: hello.") };
+        let key = IdempotencyKey::derive(&RunId::mint(), &Path::from("doctor"), 0);
+        let mut builder = ReplyBuilder::new(model.name(), "doctor");
+        let mut pieces = model.reply(request, CallContext { key });
+        while let Some(piece) = pieces.next().await {
+            builder.add(&piece?);
+        }
+        Ok(builder.finish()?.text().trim().chars().take(TRIAL_SHOWN).collect())
     }
 
     /// A model that can be asked. One that runs in this process is loaded when it is, which may be never.

@@ -1,28 +1,48 @@
-//! Where runs are kept, and how they are moved.
+//! The stores of runs: where they are, and how runs are moved and deleted.
 //!
 //! Runs are kept where this user's data is, in a folder for each project, and not in the project's own folder: commands of
 //! agents work there, and a folder may have come from somebody else. What somebody names takes precedence.
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `place` | the folder of a project's store, and which project it belongs to |
-//! | `moving` | taking runs from one file to another |
+//! | `project_folder` | the folder of a project's store, and which project it belongs to |
+//! | `move_runs` | taking runs from one file to another |
+//! | `delete` | ending and deleting runs, with what agents noted in them |
 //!
 //! **What it must never do.** Let agents work in a folder that has the store of their run in it, unless the user's own
 //! configuration says so.
 
-mod moving;
-mod place;
+mod delete;
+mod move_runs;
+mod project_folder;
 
 use std::path::Path;
 
-use convoke_config::Config;
+use convoke_config::{Config, is_there};
+use convoke_core::store::RunQuery;
+use convoke_core::{Store, StoreError};
+use convoke_store::SqliteStore;
 use rustix::fs::{Access, access as access_of};
 
 use crate::HostError;
 
-pub use moving::{MoveError, Moved, move_runs};
-pub use place::{KeptProject, make_place, must_be_own, projects};
+pub use delete::{cancel_run, delete_listed, delete_notes};
+pub use move_runs::{MoveError, MovedRuns, move_runs};
+pub use project_folder::{KeptProject, make_place, must_be_own, projects, related_projects};
+
+/// Whether the store in a file has a run with an id that begins so. A file that is not there, or was never made a store, has none.
+///
+/// # Errors
+/// If it is no store of ours, or cannot be read.
+pub async fn has_runs(file: &Path, id_prefix: &str) -> Result<bool, StoreError> {
+    // No id has other letters.
+    if !is_there(file) || SqliteStore::is_unmade(file)? || !id_prefix.is_ascii() {
+        return Ok(false);
+    }
+    let id_prefix = Some(id_prefix.to_owned()).filter(|prefix| !prefix.is_empty());
+    let query = RunQuery { id_prefix, limit: Some(1), ..RunQuery::default() };
+    Ok(!SqliteStore::open_read_only(file)?.runs(&query).await?.is_empty())
+}
 
 /// Refuses a place for runs that this user cannot write to.
 ///

@@ -2,10 +2,10 @@
 //!
 //! Only the user's own file is ever written, never the folder's, and only a rule that lets this very call through.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use convoke_config::{NewFile, replace_file};
 use convoke_core::{Question, Toolset};
 use convoke_tools::policy::{NarrowRule, Policy, PolicyGate, PolicyOutcome, PolicySet};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 /// Where rules are written, and what they are tried with.
 #[derive(Clone)]
-pub struct Always {
+pub struct AlwaysAllow {
     pub(super) gate: PolicyGate,
     pub(super) tools: Toolset,
     pub(super) policies: Arc<PolicySet>,
@@ -21,7 +21,7 @@ pub struct Always {
     pub(super) file: PathBuf,
 }
 
-impl Always {
+impl AlwaysAllow {
     /// The rule that would answer this question for ever, if there is one and it would.
     #[must_use]
     pub fn rule(&self, question: &Question) -> Option<NarrowRule> {
@@ -37,7 +37,7 @@ impl Always {
 
     /// The rule and where it would stand, for people to read.
     #[must_use]
-    pub fn told(&self, rule: &NarrowRule) -> String {
+    pub fn describe(&self, rule: &NarrowRule) -> String {
         format!("{rule} in {}", self.file.display())
     }
 
@@ -48,15 +48,9 @@ impl Always {
     pub fn write(&self, rule: &NarrowRule) -> Result<(), String> {
         let text = self.with(rule)?;
         let failed = |error: std::io::Error| format!("{} cannot be written: {error}", self.file.display());
-        // The file itself, if the path is a link to it.
-        let path = self.file.canonicalize().unwrap_or_else(|_| self.file.clone());
-        let folder = path.parent().unwrap_or(Path::new("."));
+        let folder = self.file.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(failed)?;
-        let mut file = tempfile::Builder::new().prefix(".policy-").tempfile_in(folder).map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
+        replace_file(&self.file, text.as_bytes(), NewFile::Private).map_err(failed)
     }
 
     /// The file with the rule in it, otherwise as it is.

@@ -10,12 +10,12 @@ use convoke_tools::policy::PolicySet;
 use convoke_tools::sandbox::{Sandbox, SandboxCommand, ServiceEnd};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use super::{Setting, commands_place};
+use super::{ToolEnvironment, commands_place};
 use crate::HostError;
 
 /// What starts those of these servers that are to be confined, where there are views and one is.
 pub(crate) fn launcher(
-    setting: Setting<'_>,
+    setting: ToolEnvironment<'_>,
     policies: &PolicySet,
     servers: &[ServerConfig],
 ) -> Result<Option<Arc<dyn Launcher>>, HostError> {

@@ -21,11 +21,11 @@ pub(crate) fn as_described(described: &[ToolDefinition], there: &Toolset) -> Too
             Some(tool) => {
                 let mut spec = tool.spec().clone();
                 spec.definition = definition.clone();
-                Arc::new(Described { spec, tool: Some(Arc::clone(tool)) })
+                Arc::new(DescribedTool { spec, tool: Some(Arc::clone(tool)) })
             }
             None => {
                 let spec = ToolSpec::new(&*definition.name, &*definition.description, ToolEffects::NONE);
-                Arc::new(Described { spec: spec.parameters(definition.parameters.clone()), tool: None })
+                Arc::new(DescribedTool { spec: spec.parameters(definition.parameters.clone()), tool: None })
             }
         };
         // Names that were described once are described once: whatever comes twice is left out.
@@ -35,13 +35,13 @@ pub(crate) fn as_described(described: &[ToolDefinition], there: &Toolset) -> Too
 }
 
 /// A tool under an earlier description.
-struct Described {
+struct DescribedTool {
     spec: ToolSpec,
     /// `None` if it is gone.
     tool: Option<Arc<dyn Tool>>,
 }
 
-impl Tool for Described {
+impl Tool for DescribedTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -23,14 +23,14 @@ use convoke_tools::workspace::Workspace;
 
 use crate::{HostError, mcp};
 
-pub use always::Always;
+pub use always::AlwaysAllow;
 #[cfg(target_os = "linux")]
 pub(crate) use confined::launcher;
 pub(crate) use described::as_described;
 pub use records::scratchpad_file;
 #[cfg(target_os = "linux")]
 pub(crate) use setting::commands_place;
-pub(crate) use setting::{Setting, sandbox_works};
+pub(crate) use setting::{ToolEnvironment, sandbox_works};
 
 /// The tools of a run, and what they may do.
 pub struct RunTools {
@@ -47,7 +47,7 @@ pub struct RunTools {
 
 /// What is done about the MCP servers that the user has agreed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Servers {
+pub enum ServerStartup {
     /// They are started, and asked what tools they have.
     #[default]
     Start,
@@ -62,12 +62,12 @@ impl RunTools {
     /// # Errors
     /// If a policy is not valid, the workspace cannot be opened, or there is no place for what commands or agents write.
     pub(crate) async fn prepare(
-        setting: Setting<'_>,
+        setting: ToolEnvironment<'_>,
         policies: PolicySet,
-        servers: Servers,
+        servers: ServerStartup,
         notes: &mut Vec<String>,
     ) -> Result<Self, HostError> {
-        let Setting { config, store } = setting;
+        let ToolEnvironment { config, store } = setting;
         crate::store::must_be_out_of_reach(config, store)?;
         let policies = Arc::new(policies);
         let workspace = setting.workspace(&policies)?;
@@ -131,9 +131,9 @@ impl RunTools {
 
     /// Where a person's "always" is written; `None` for a user without a place for settings.
     #[must_use]
-    pub fn always(&self) -> Option<Always> {
+    pub fn always(&self) -> Option<AlwaysAllow> {
         let (gate, tools, policies) = (self.gate.clone(), self.tools.clone(), Arc::clone(&self.policies));
-        Some(Always { gate, tools, policies, file: self.own_policy.clone()? })
+        Some(AlwaysAllow { gate, tools, policies, file: self.own_policy.clone()? })
     }
 
     /// Has every call judged before it is made.
@@ -166,16 +166,16 @@ impl RunTools {
 
 /// The MCP servers that the user has agreed to, started or not. Those that are not there are said, and done without.
 async fn found(
-    setting: Setting<'_>,
+    setting: ToolEnvironment<'_>,
     policies: &PolicySet,
-    wanted: Servers,
+    wanted: ServerStartup,
     notes: &mut Vec<String>,
 ) -> Result<(McpServers, Vec<String>), HostError> {
     let configured = mcp::configured(setting.config);
     notes.extend(configured.untrusted.iter().map(ToString::to_string));
     let (start, leave) = match wanted {
-        Servers::Start => (configured.trusted, Vec::new()),
-        Servers::LeaveAlone => (Vec::new(), configured.trusted),
+        ServerStartup::Start => (configured.trusted, Vec::new()),
+        ServerStartup::LeaveAlone => (Vec::new(), configured.trusted),
     };
     let left_alone: Vec<String> = leave.into_iter().map(|server| server.name).collect();
     if !left_alone.is_empty() {
@@ -192,7 +192,7 @@ async fn found(
 /// Tools that run programs in the sandbox.
 #[cfg(target_os = "linux")]
 fn commands(
-    setting: Setting<'_>,
+    setting: ToolEnvironment<'_>,
     workspace: &Workspace,
     policies: &PolicySet,
     notes: &mut Vec<String>,
@@ -208,7 +208,7 @@ fn commands(
 /// There is no sandbox here, and nothing is run without one.
 #[cfg(not(target_os = "linux"))]
 fn commands(
-    _: Setting<'_>,
+    _: ToolEnvironment<'_>,
     _: &Workspace,
     _: &PolicySet,
     _: &mut Vec<String>,
@@ -219,7 +219,7 @@ fn commands(
 /// There are no views here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn launcher(
-    _: Setting<'_>,
+    _: ToolEnvironment<'_>,
     _: &PolicySet,
     _: &[convoke_mcp::ServerConfig],
 ) -> Result<Option<Arc<dyn convoke_mcp::Launcher>>, HostError> {

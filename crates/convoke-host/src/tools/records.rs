@@ -1,4 +1,4 @@
-//! What agents write down: notes of one run beside the store, and memories where this user's data is.
+//! The records of agents: notes of one run beside the store, and memories where this user's data is.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

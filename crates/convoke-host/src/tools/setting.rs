@@ -1,4 +1,4 @@
-//! Where tools work: the workspace, with everything protected in it that is none of their business, and what confines
+//! The environment of tools: the workspace, with everything protected in it that is none of their business, and what confines
 //! commands there.
 
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use convoke_tools::sandbox::{ReadablePaths, SandboxCommand, SandboxError};
 use convoke_tools::workspace::{Protected, Workspace};
 
 use super::records;
-use crate::{Found, HostError, mcp};
+use crate::{CheckResult, HostError, mcp};
 
 /// What is configured, and the store of the runs that tools work for.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct ToolEnvironment<'a> {
     pub(crate) config: &'a Config,
     pub(crate) store: &'a Path,
 }
 
-impl Setting<'_> {
+impl ToolEnvironment<'_> {
     /// The folder that agents work in, with everything in it protected that is none of their business.
     pub(crate) fn workspace(self, policies: &PolicySet) -> Result<Workspace, HostError> {
         let path = self.config.workspace().path;
@@ -60,31 +60,31 @@ pub(crate) fn commands_place(error: SandboxError) -> HostError {
 
 /// Runs a command that does nothing; says what confined it, or why nothing could.
 #[cfg(target_os = "linux")]
-pub(crate) async fn sandbox_works(workspace: &Workspace, policies: &PolicySet) -> Found {
+pub(crate) async fn sandbox_works(workspace: &Workspace, policies: &PolicySet) -> CheckResult {
     let tried = async {
         let sandbox = policies.sandbox(workspace)?;
         if policies.open_sandbox() {
-            return Ok(Found::Limited(
+            return Ok(CheckResult::Limited(
                 "off, as the policy says: commands can do whatever you can".to_owned(),
             ));
         }
         sandbox.run(SandboxCommand::new("true", std::iter::empty::<String>())).await?;
         if sandbox.has_views()? {
-            return Ok(Found::Works("a view for each command, in namespaces of its own".to_owned()));
+            return Ok(CheckResult::Works("a view for each command, in namespaces of its own".to_owned()));
         }
         let closed = sandbox.closed_folders()?;
         let limit = if closed.is_empty() { "" } else { ", and they make no files beside protected ones" };
         let unheld: String = sandbox.unheld().iter().map(|what| format!(". Here {what}")).collect();
-        Ok(Found::Limited(format!(
+        Ok(CheckResult::Limited(format!(
             "Landlock only: there are no user namespaces here, so commands work on the workspace itself, can change modes, \
              owners and times of your files anywhere{limit}{unheld}. See \"Without namespaces\" in docs/security.md"
         )))
     };
-    tried.await.unwrap_or_else(|error: SandboxError| Found::Missing(error.to_string()))
+    tried.await.unwrap_or_else(|error: SandboxError| CheckResult::Missing(error.to_string()))
 }
 
 /// There is none here.
 #[cfg(not(target_os = "linux"))]
-pub(crate) async fn sandbox_works(_: &Workspace, _: &PolicySet) -> Found {
-    Found::Missing("there is none on this system, so agents have no bash and no git".to_owned())
+pub(crate) async fn sandbox_works(_: &Workspace, _: &PolicySet) -> CheckResult {
+    CheckResult::Missing("there is none on this system, so agents have no bash and no git".to_owned())
 }

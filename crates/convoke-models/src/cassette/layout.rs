@@ -3,6 +3,7 @@
 //! JSON is laid out as text and never taken apart and put together again: keys keep their order and numbers their
 //! digits.
 
+use convoke_text::hex;
 use serde_json::Value;
 
 use super::exchange::{
@@ -190,10 +191,6 @@ fn token(text: &str) -> &str {
 
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn blanks(depth: usize) -> String {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A source of environment variables.
+use convoke_text::xdg;
+
+/// Where variables are looked up.
 #[derive(Clone, Default)]
 pub struct Environment {
     /// `None` is this process's.
@@ -48,9 +50,13 @@ impl Environment {
     /// Returns the folder of this user's configuration.
     #[must_use]
     pub fn configuration_folder(&self) -> Option<PathBuf> {
-        let own = self.get("XDG_CONFIG_HOME").map(PathBuf::from);
-        let base = own.or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".config")))?;
-        Some(base.join("convoke"))
+        Some(xdg::config_folder(|name| self.get(name).map(PathBuf::from))?.join("convoke"))
+    }
+
+    /// Where this user's data of ours is. `None` for a user without a home.
+    #[must_use]
+    pub fn data_folder(&self) -> Option<PathBuf> {
+        Some(xdg::data_folder(|name| self.get(name).map(PathBuf::from))?.join("convoke"))
     }
 }
 

@@ -102,16 +102,5 @@ pub const KEYS: &[Key] = &[
 
 /// What the schema has directly below a place, in its order.
 pub(super) fn children(pattern: &str) -> Vec<&'static str> {
-    let mut children = Vec::new();
-    for key in KEYS {
-        let below = match pattern {
-            "" => Some(key.path),
-            _ => key.path.strip_prefix(pattern).and_then(|rest| rest.strip_prefix('.')),
-        };
-        let Some(child) = below.and_then(|rest| rest.split('.').next()) else { continue };
-        if !children.contains(&child) {
-            children.push(child);
-        }
-    }
-    children
+    convoke_text::keyed::children(KEYS.iter().map(|key| key.path), pattern)
 }

@@ -28,7 +28,7 @@
 //! | `judge`, `outcome`, `explain` | decisions |
 //! | `reached` | hosts that a command line names, for explanations |
 //! | `gate`, `narrow` | the policy before every call of a run; the rule that would let one through |
-//! | `set` | the policies that hold together: a folder's never stands alone |
+//! | `set`, `set_explain` | the policies that hold together, and why they decide as they do: a folder's never stands alone |
 //! | `confine` | what it says to the sandbox and to budgets |
 //! | [`import`], `foreign` | the dialects of others, translated and recognised |
 //!
@@ -54,6 +54,7 @@ mod pattern;
 mod problem;
 mod read;
 mod set;
+mod set_explain;
 mod settings;
 pub mod shell;
 mod subject;
@@ -78,14 +79,12 @@ pub use narrowest_rule::NarrowRule;
 pub use outcome::{Decision, PolicyOutcome, RulePlace, RuleRef};
 pub use problem::{PolicyErrors, PolicyProblem};
 pub use set::{InvalidPolicy, ONLY_THE_USER, PolicyFiles, PolicySet};
-pub use settings::EffectiveSetting;
+pub use set_explain::SetExplanation;
+pub use settings::Effective;
 pub use subject::{Subject, SubjectKind};
 
 /// The file's name.
 pub const FILE: &str = "policy.toml";
-
-/// Larger files are not read: nobody wrote them.
-const LARGEST: u64 = 1024 * 1024;
 
 /// A value, and the line that says so.
 #[derive(Debug, Clone, Copy)]
@@ -333,24 +332,9 @@ impl Policy {
     /// # Errors
     /// Everything that is wrong with it, also that it is not there.
     pub fn load_existing(path: &Path) -> Result<Self, PolicyErrors> {
-        use std::io::Read;
-
         let name = path.display().to_string();
-        let unreadable = |error: &dyn std::fmt::Display| PolicyErrors::unreadable(&name, &error.to_string());
-        // Opening a pipe would wait until somebody writes into it.
-        let unfollowed = |error: std::io::Error| match path.is_symlink() {
-            true => unreadable(&format!("it is a link that cannot be followed: {error}")),
-            false => unreadable(&error),
-        };
-        if !path.metadata().map_err(unfollowed)?.is_file() {
-            return Err(unreadable(&"it is not a regular file; put one in its place"));
-        }
-        let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
-        let mut text = String::new();
-        let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
-        if read as u64 > LARGEST {
-            return Err(unreadable(&"it is larger than 1 MiB, the most a policy may have"));
-        }
+        let text = convoke_text::keyed::read_file(path, "policy")
+            .map_err(|why| PolicyErrors::unreadable(&name, &why))?;
         Self::parse(&text, &name)
     }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use convoke_text::keyed::{called, in_order, joined, listed};
 use convoke_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -69,9 +70,7 @@ type TomlValue<'a, 't> = &'a Spanned<DeValue<'t>>;
 impl Reader<'_> {
     /// Goes through a table. `pattern` is what the schema calls the place, `names` what the file does.
     fn table(&mut self, table: &DeTable<'_>, pattern: &str, names: &[&str]) {
-        let mut entries: Vec<_> = table.iter().collect();
-        entries.sort_by_key(|(key, _)| key.span().start);
-        for (key, value) in entries {
+        for (key, value) in in_order(table) {
             self.entry(key, value, pattern, names);
         }
     }
@@ -90,7 +89,7 @@ impl Reader<'_> {
             return self.problems.push(unknown(key.span(), own, names, &known));
         }
         let child = if is_any { "*" } else { own };
-        let pattern = if pattern.is_empty() { child.to_owned() } else { format!("{pattern}.{child}") };
+        let pattern = joined(pattern, child);
         let names: Vec<&str> = names.iter().copied().chain([own]).collect();
         match (KEYS.iter().find(|key| key.path == pattern), value.get_ref()) {
             (Some(key), _) => self.leaf(key, &names, value),
@@ -387,18 +386,6 @@ fn expected(value: TomlValue<'_, '_>, what: &str, found: &DeValue<'_>) -> Policy
     PolicyProblem::at(value.span(), format!("expected {what}, found {}", called(found)))
 }
 
-fn called(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a section",
-    }
-}
-
 fn unknown(span: Range<usize>, own: &str, names: &[&str], known: &[&str]) -> PolicyProblem {
     let name: Vec<&str> = names.iter().copied().chain([own]).collect();
     let problem = PolicyProblem::at(span, format!("there is no key `{}`", name.join(".")));
@@ -414,8 +401,4 @@ fn unknown(span: Range<usize>, own: &str, names: &[&str], known: &[&str]) -> Pol
         return problem.help(format!("tools have a section of their own: [tools.{own}]"));
     }
     problem.help(format!("there is {}", listed(known)))
-}
-
-fn listed(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -94,10 +94,8 @@ fn like(one: &Path, other: &Path) -> std::io::Result<()> {
 /// other private files. Never in the workspace.
 pub(super) fn place(top: &Path, private: &Path) -> PathBuf {
     let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev()).ok();
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
-    let data =
-        data.or_else(|| home.map(|home| home.join(".local/share"))).map(|data| data.join("convoke/views"));
+    let data = convoke_text::xdg::data_folder(|name| std::env::var_os(name).map(PathBuf::from))
+        .map(|data| data.join("convoke/views"));
     if device(private) == device(top) {
         return private.to_owned();
     }

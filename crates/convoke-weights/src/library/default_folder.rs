@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use convoke_text::xdg;
+
 use crate::WeightsError;
 
 /// The folder named by `CONVOKE_MODELS`, or `convoke/models` where this user's data is (`XDG_DATA_HOME`, or
@@ -14,8 +16,10 @@ pub fn default_folder() -> Result<PathBuf, WeightsError> {
     if let Some(folder) = set("CONVOKE_MODELS") {
         return Ok(folder);
     }
-    // The specification wants paths that are not absolute to be ignored.
-    let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute());
-    let data = data.or_else(|| std::env::home_dir().map(|home| home.join(".local/share")));
+    let data = xdg::data_folder(|name| match name {
+        // Of a user without the variable, the system may know where the home is.
+        "HOME" => std::env::home_dir(),
+        _ => set(name),
+    });
     Ok(data.ok_or(WeightsError::NoFolder)?.join("convoke/models"))
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::person::Person;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::terminal::{Output, Waiting, text};
+use crate::terminal::{Output, Spinner, text};
 
 pub(super) async fn run(
     arguments: &Arguments,
@@ -26,7 +26,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let given = parsed(given)?;
     let name = server.name.clone();
-    let waiting = Arc::new(Mutex::new(Waiting::begin(&format!("{name} {tool}"))));
+    let waiting = Arc::new(Mutex::new(Spinner::begin(&format!("{name} {tool}"))));
     let servers = host.start_servers(&host.policies(None)?, vec![server]).await?;
     let called = async {
         let found = servers.tool(&name, tool).await.map_err(|error| Failure::failed(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Whoever sits at the terminal, asked by a server during a call.
+//! The responder of a call of an MCP tool: the person at the terminal.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use convoke_core::ask::QuestionKind;
 use convoke_core::{Answer, BoxFuture, PendingQuestion, Question, Responder};
 
-use crate::terminal::{Waiting, forget_typed, text};
+use crate::terminal::{Spinner, forget_typed, text};
 
 /// Whoever sits at the terminal. Nobody is there if standard input is none.
 pub(super) struct Person {
     /// The sign that the call is under way, which makes room for a question.
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<Spinner>>,
 }
 
 impl Person {
-    pub(super) fn new(waiting: Arc<Mutex<Waiting>>) -> Self {
+    pub(super) fn new(waiting: Arc<Mutex<Spinner>>) -> Self {
         Self { waiting }
     }
 }

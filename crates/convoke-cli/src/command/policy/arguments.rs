@@ -15,7 +15,7 @@ pub(crate) enum PolicyCommand {
     /// Say what would be decided about a call, by which rule, and why.
     Explain(Explain),
     /// Print everything that holds here, and where that is said.
-    Show(Which),
+    Show(PolicyChoice),
     /// Translate a policy of agentkit, in either of its dialects. What cannot be carried over is listed.
     Import {
         /// The file; `-` for what comes on standard input.
@@ -28,7 +28,7 @@ pub(crate) enum PolicyCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct PolicyChoice {
     /// The policy to use instead of the folder's policy.toml.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
@@ -56,5 +56,5 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) host: Option<String>,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: PolicyChoice,
 }

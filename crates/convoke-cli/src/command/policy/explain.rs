@@ -1,14 +1,10 @@
 //! `convoke policy explain`
 
-use std::collections::BTreeSet;
-
 use convoke_core::{ToolEffect, ToolEffects};
 use convoke_tools::network::Destination;
 use convoke_tools::policy::{
-    ConsideredRule, Decision, Explanation, ONLY_THE_USER, Policy, PolicyCall, PolicyOutcome, PolicySet,
-    RulePlace, RuleRef, Subject,
+    Call, Considered, ONLY_THE_USER, Outcome, Policy, RulePlace, RuleRef, SetExplanation, Subject,
 };
-use convoke_tools::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::Explain;
@@ -22,92 +18,26 @@ pub(super) fn run(arguments: &Arguments, asked: &Explain, output: &mut Output) -
     let policies = host.policies(asked.which.policy.as_deref())?;
     let workspace = host.workspace(&policies)?;
     let call = call(asked)?.within(Some(&workspace));
-    // Of several, the strictest decides. There is always one: the defaults.
-    let stricter = |first: Explanation, second: Explanation| {
-        if second.decision.outcome > first.decision.outcome { second } else { first }
-    };
-    let explained = policies.iter().map(|policy| policy.explain(&call)).reduce(stricter);
-    let Some(explanation) = explained else { return Ok(()) };
-    let reached = Reached::of(&policies, &call);
-    // What a command names it wants to reach.
-    let decision = reached.hosts.iter().cloned().fold(explanation.decision.clone(), Decision::or_stricter);
-    let explanation = Explained { decision, explanation, reached };
+    let explained = policies.explain(&call);
     if arguments.json {
-        return output.json(&as_json(&explanation));
+        return output.json(&as_json(&explained));
     }
-    print(&explanation, output)?;
-    for note in unheld(&workspace, &policies, &explanation, &call) {
-        output.note(&note);
+    print(&explained, output)?;
+    #[cfg(target_os = "linux")]
+    if let Some(note) = policies.hosts_unheld(&workspace, &call, &explained) {
+        output.note(note);
     }
-    if let Some(folders) = policies.bounded() {
-        let (theirs, outcome) = (folders.decide(&call).outcome, explanation.explanation.decision.outcome);
-        if theirs < outcome {
-            let name = text::clean(folders.source());
-            output.note(&format!("{name} would say {theirs} instead of {outcome}, {ONLY_THE_USER}"));
-        }
+    if let Some((folders, theirs)) = explained.folders_would {
+        let (name, outcome) = (text::clean(folders.source()), explained.explanation.decision.outcome);
+        output.note(&format!("{name} would say {theirs} instead of {outcome}, {ONLY_THE_USER}"));
     }
     Ok(())
 }
 
-/// A decision of all policies together, with what is decided when a command connects.
-struct Explained {
-    /// The strictest of all.
-    decision: Decision,
-    explanation: Explanation,
-    reached: Reached,
-}
-
-/// What is decided about the hosts that a command names.
-#[derive(Default)]
-struct Reached {
-    /// Whether it starts programs that talk to other machines.
-    connects: bool,
-    hosts: Vec<Decision>,
-}
-
-impl Reached {
-    fn of(policies: &PolicySet, call: &PolicyCall<'_>) -> Self {
-        let all: Vec<Explanation> = policies.iter().map(|policy| policy.explain(call)).collect();
-        let named: BTreeSet<&Destination> = all.iter().flat_map(|one| &one.hosts).collect();
-        let decide = |host: &Destination| {
-            policies.iter().map(|policy| policy.command_host(host)).reduce(Decision::or_stricter)
-        };
-        Self {
-            connects: all.iter().any(|one| one.connects),
-            hosts: named.into_iter().filter_map(decide).collect(),
-        }
-    }
-}
-
-/// What of it cannot be held to on this machine.
-#[cfg(target_os = "linux")]
-fn unheld(
-    workspace: &Workspace,
-    policies: &PolicySet,
-    explained: &Explained,
-    call: &PolicyCall<'_>,
-) -> Vec<String> {
-    let is_about_hosts =
-        explained.reached.connects || call.subjects.iter().any(|subject| matches!(subject, Subject::Host(_)));
-    if !is_about_hosts || policies.open_sandbox() {
-        return Vec::new();
-    }
-    // Why there is none is for doctor to say.
-    let sandbox = convoke_tools::sandbox::Sandbox::new(workspace).ok();
-    let sandbox = sandbox.map(|sandbox| sandbox.network(policies.network()));
-    sandbox.and_then(|sandbox| sandbox.hosts_unheld()).into_iter().map(str::to_owned).collect()
-}
-
-/// There are no commands here.
-#[cfg(not(target_os = "linux"))]
-fn unheld(_: &Workspace, _: &PolicySet, _: &Explained, _: &PolicyCall<'_>) -> Vec<String> {
-    Vec::new()
-}
-
-fn call(asked: &Explain) -> Result<PolicyCall<'_>, Failure> {
+fn call(asked: &Explain) -> Result<Call<'_>, Failure> {
     if let Some(command) = &asked.command {
-        let effects = [ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns, ToolEffect::Irreversible];
-        return Ok(PolicyCall::new("bash", effects.into()).about(Subject::Command(command.clone())));
+        let effects = Policy::effects_of("bash").unwrap_or_default();
+        return Ok(Call::new("bash", effects).about(Subject::Command(command.clone())));
     }
     if let Some(name) = &asked.mcp {
         let Some((server, tool)) = name.split_once(':') else {
@@ -131,15 +61,15 @@ fn call(asked: &Explain) -> Result<PolicyCall<'_>, Failure> {
     Ok(paths.chain(urls).fold(PolicyCall::new(tool, effects), PolicyCall::about))
 }
 
-fn print(explained: &Explained, output: &mut Output) -> Result<(), Failure> {
-    let Explained { decision, explanation, reached } = explained;
-    let ink = match decision.outcome {
-        PolicyOutcome::Allow => Tone::Good,
-        PolicyOutcome::Ask => Tone::Accent,
-        PolicyOutcome::Deny => Tone::Bad,
+fn print(explained: &SetExplanation<'_>, output: &mut Output) -> Result<(), Failure> {
+    let SetExplanation { decision, explanation, connects, hosts, .. } = explained;
+    let tone = match decision.outcome {
+        Outcome::Allow => Tone::Good,
+        Outcome::Ask => Tone::Accent,
+        Outcome::Deny => Tone::Bad,
     };
     let because = text::clean(&format!("  {}", decision.because));
-    output.line(&Rich::default().with(ink, decision.outcome.name()).with(Tone::Plain, because))?;
+    output.line(&Rich::default().with(tone, decision.outcome.name()).with(Tone::Plain, because))?;
     output.line(&Rich::plain(format!("rule  {}", text::clean(&decision.rule.to_string()))))?;
     for reading in &explanation.readings {
         output.plain("")?;
@@ -151,13 +81,13 @@ fn print(explained: &Explained, output: &mut Output) -> Result<(), Failure> {
             output.line(&Rich::plain(format!("  ? {}", text::clean(&unclear.to_string()))))?;
         }
     }
-    if reached.connects {
+    if *connects {
         output.plain("")?;
         output.plain("what it reaches is decided when it connects:")?;
-        for host in &reached.hosts {
+        for host in hosts {
             output.line(&Rich::plain(format!("  {}", text::clean(&host.to_string()))))?;
         }
-        if reached.hosts.is_empty() {
+        if hosts.is_empty() {
             output.plain("  its text names no host; ask with --host NAME:PORT")?;
         }
     }
@@ -172,7 +102,7 @@ fn print(explained: &Explained, output: &mut Output) -> Result<(), Failure> {
     for considered in others {
         let why = match (considered.matched, considered.outcome > decision.outcome) {
             (true, false) => "is about, and is not stricter than the one above:",
-            (true, true) => "is about, and another one goes before it:",
+            (true, true) => "is about, and another one takes precedence:",
             (false, _) => "is not about",
         };
         let line = format!("  {}  {why} {}", considered.rule, considered.about);
@@ -181,10 +111,9 @@ fn print(explained: &Explained, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn as_json(explained: &Explained) -> Value {
-    let Explained { decision, explanation, reached } = explained;
-    let hosts: Vec<Value> = reached
-        .hosts
+fn as_json(explained: &SetExplanation<'_>) -> Value {
+    let SetExplanation { decision, explanation, hosts, .. } = explained;
+    let hosts: Vec<Value> = hosts
         .iter()
         .map(|host| json!({"outcome": host.outcome, "rule": rule(&host.rule), "because": host.because}))
         .collect();

@@ -6,7 +6,7 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use arguments::{Explain, PolicyCommand, Which};
+pub(crate) use arguments::{Explain, PolicyChoice, PolicyCommand};
 use convoke_tools::policy::{Policy, PolicyErrors, import};
 use serde_json::json;
 

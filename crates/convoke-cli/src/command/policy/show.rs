@@ -3,13 +3,13 @@
 use convoke_tools::policy::{EffectiveSetting, KEYS, ONLY_THE_USER, RulePlace};
 use serde_json::{Value, json};
 
-use super::Which;
+use super::PolicyChoice;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::host;
 use crate::terminal::{Output, Rich, Tone, text};
 
-pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn run(arguments: &Arguments, which: &PolicyChoice, output: &mut Output) -> Result<(), Failure> {
     let policies = host::load(arguments)?.policies(which.policy.as_deref())?;
     if arguments.json {
         let all: Vec<Value> = policies

@@ -274,13 +274,7 @@ fn whole(text: &str) -> Option<u64> {
 
 /// Dollars with a point, exactly.
 fn parse_money(text: &str) -> Option<Money> {
-    let (dollars, rest) = text.split_once('.').unwrap_or((text, ""));
-    if rest.len() > 6 {
-        return None;
-    }
-    let micros: u64 = format!("{rest:0<6}").parse().ok()?;
-    let total = dollars.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(micros)?;
-    (total > 0).then_some(Money::from_micros(total))
+    Money::parse_dollars(text).filter(|money| *money > Money::ZERO)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! This program was built without them.
+//! Stands in for local models in a program that was built without them.
 
 use std::sync::Arc;
 

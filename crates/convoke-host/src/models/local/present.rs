@@ -1,4 +1,4 @@
-//! How they are found, fetched and opened.
+//! Finds, fetches and opens local models.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

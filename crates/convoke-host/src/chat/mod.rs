@@ -1,0 +1,125 @@
+//! The chat workflow: ask the person, ask the model, and so on.
+//!
+//! Both are effects, so the journal has the whole conversation, and going on with it days later is resuming a run. Who has
+//! nothing more to say rejects the question, and the run is completed.
+//!
+//! After some turns the run continues with what was said so far, so that going on with a long conversation costs no more than going
+//! on with a short one.
+
+mod stop;
+mod stored;
+
+use std::sync::Arc;
+
+use convoke_core::store::RunRecord;
+use convoke_core::{
+    Decision, Error, Message, Model, ModelParams, ModelReply, ModelRequest, Question, Scope, Transcript,
+    Visibility, Workflow,
+};
+use convoke_steps::task_boxed;
+use serde::{Deserialize, Serialize};
+
+pub use stop::ReplyStop;
+pub use stored::{ChatError, StoredChat};
+
+/// The workflow's name.
+pub const NAME: &str = "chat";
+
+/// What the person is asked, again and again.
+pub const TURN: &str = "What next?";
+
+/// After how many turns the run continues.
+const TURNS: usize = 50;
+
+/// What was said.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Chat {
+    /// Instructions for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// What the person said first, if that was said with the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<String>,
+    /// Whether there is more to come after the first answer.
+    pub goes_on: bool,
+    /// The model it is held with, which it keeps when it goes on. Conversations of earlier builds do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether that model was asked for by name, rather than found: then no other one takes its place.
+    #[serde(default)]
+    pub model_asked: bool,
+    /// How the model is to answer.
+    #[serde(default)]
+    pub params: ModelParams,
+    /// What was said before the run last continued.
+    #[serde(default, with = "convoke_core::kept_transcript", skip_serializing_if = "Transcript::is_empty")]
+    pub said: Transcript,
+    /// The model's last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<ModelReply>,
+}
+
+impl Chat {
+    /// What a stored conversation began with.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(record: &RunRecord) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(&record.input)
+    }
+}
+
+/// The conversation with this model.
+#[must_use]
+pub fn workflow(model: Arc<dyn Model>) -> Workflow<Chat> {
+    let talk = task_boxed("talk", move |scope, chat| {
+        let model = Arc::clone(&model);
+        Box::pin(async move { talk(scope, chat, &model).await })
+    });
+    Workflow::new(talk).named(NAME)
+}
+
+async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<(), Error> {
+    let mut said = chat.said.clone();
+    let mut next = None;
+    if said.is_empty() {
+        said.extend(chat.system.clone().map(Message::system));
+        next.clone_from(&chat.opening);
+    }
+    let mut turns = 0;
+    let mut trouble = String::new();
+    loop {
+        let words = match next.take() {
+            Some(words) => words,
+            None if chat.goes_on => {
+                let question = Question::text(TURN).details(std::mem::take(&mut trouble));
+                match scope.ask(question).await?.decision {
+                    Decision::Text { text } => text,
+                    _ => return Ok(()),
+                }
+            }
+            None => return Ok(()),
+        };
+        let mut with_words = said.clone();
+        with_words.push(Message::user(words));
+        let request = ModelRequest { params: chat.params.clone(), ..ModelRequest::new(with_words.clone()) };
+        match scope.model(model, request, Visibility::Streamed).await {
+            Ok(reply) => {
+                with_words.push(reply.message.clone());
+                said = with_words;
+                chat.last = Some(reply);
+                turns += 1;
+                // Conversations of earlier builds have longer pasts, all of which was said.
+                if chat.goes_on && turns >= TURNS && !scope.composing().has_recorded_next() {
+                    chat.said = said;
+                    return scope.continue_with(chat);
+                }
+            }
+            // Whoever is there can mend it, or try again; what was said so far is not lost.
+            Err(error) if chat.goes_on && matches!(error.root(), Error::Model(_)) => {
+                trouble = error.to_string()
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

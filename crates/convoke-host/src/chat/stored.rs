@@ -1,0 +1,131 @@
+//! Conversations that are in the store.
+//!
+//! One that waits for words is resumed. One that is over stays as it is: what is said now is said in a fork of it.
+
+use std::sync::Arc;
+
+use convoke_core::store::{RunQuery, RunRecord};
+use convoke_core::{Answer, EffectKind, Error, Fork, RunId, RunStatus, Store, StoreError};
+use convoke_history::{History, text};
+
+use super::{Chat, NAME, TURN};
+use crate::Manifest;
+
+/// Why a stored conversation cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChatError {
+    /// The run is something else.
+    #[error("run {run} is no conversation: its workflow is `{workflow}`")]
+    NotAChat {
+        /// The run.
+        run: RunId,
+        /// Its workflow.
+        workflow: String,
+    },
+    /// What it began with cannot be read.
+    #[error("the conversation of run {run} cannot be read: {source}")]
+    Unreadable {
+        /// The run.
+        run: RunId,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It was a question with its answer.
+    #[error("the conversation of run {run} is over")]
+    Over {
+        /// The run.
+        run: RunId,
+    },
+    /// It is not the person's turn.
+    #[error("run {run} does not wait for anybody to speak")]
+    NotWaiting {
+        /// The run.
+        run: RunId,
+    },
+    /// The store refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run cannot be read or forked.
+    #[error(transparent)]
+    Run(#[from] Error),
+}
+
+/// A conversation in the store: its run, and what it began with.
+pub struct StoredChat {
+    record: RunRecord,
+    /// What it began with.
+    pub chat: Chat,
+}
+
+impl StoredChat {
+    /// The conversation of this run.
+    ///
+    /// # Errors
+    /// If it is no conversation, or cannot be read.
+    pub fn of(record: RunRecord) -> Result<Self, ChatError> {
+        if !is_chat(&record) {
+            let workflow = text::one_line(&record.workflow);
+            return Err(ChatError::NotAChat { run: record.id, workflow });
+        }
+        match Chat::of(&record) {
+            Ok(chat) => Ok(Self { record, chat }),
+            Err(source) => Err(ChatError::Unreadable { run: record.id, source }),
+        }
+    }
+
+    /// The newest conversation that can go on, whatever else has been run since.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn newest(store: &dyn Store) -> Result<Option<Self>, ChatError> {
+        let query = RunQuery { workflow: Some(NAME.to_owned()), ..RunQuery::default() };
+        let chats = store.runs(&query).await?.into_iter().filter_map(|record| Self::of(record).ok());
+        // A question with its answer does not go on.
+        Ok(chats.into_iter().find(|it| it.record.status != RunStatus::Completed || it.chat.goes_on))
+    }
+
+    /// Its run.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.record.id
+    }
+
+    /// The run that it goes on in, with these words said in it, if there are any: another one if it was over.
+    ///
+    /// # Errors
+    /// If it cannot go on.
+    pub async fn go_on(self, store: &Arc<dyn Store>, words: Option<String>) -> Result<RunId, ChatError> {
+        let run = self.record.id;
+        if self.record.status == RunStatus::Completed {
+            return forked(store, run, words).await;
+        }
+        if let Some(words) = words {
+            let open = store.questions(Some(&run)).await?;
+            let Some(turn) = open.into_iter().find(|pending| pending.question.title == TURN) else {
+                return Err(ChatError::NotWaiting { run });
+            };
+            store.answer(&run, &turn.id, Answer::text(words)).await?;
+        }
+        Ok(run)
+    }
+}
+
+/// Whether a run is a conversation. An Agentfile may have the same name.
+fn is_chat(record: &RunRecord) -> bool {
+    record.workflow == NAME && Manifest::of(record).is_none()
+}
+
+/// A conversation that is like this one until its person had nothing more to say.
+async fn forked(store: &Arc<dyn Store>, run: RunId, words: Option<String>) -> Result<RunId, ChatError> {
+    let history = History::load(&**store, &run).await?;
+    let mut turns = history.effects.iter().filter(|effect| effect.kind == EffectKind::Ask);
+    let Some(end) = turns.next_back().and_then(|turn| turn.current().ended) else {
+        return Err(ChatError::Over { run });
+    };
+    let mut fork = Fork::new(run, end.seq);
+    if let Some(words) = words {
+        fork = fork.with_outcome(serde_json::to_value(Answer::text(words)).map_err(Error::from)?);
+    }
+    Ok(fork.create(store).await?)
+}

@@ -1,0 +1,40 @@
+//! A model with the parameters of a profile.
+
+use std::sync::Arc;
+
+use convoke_core::{CallContext, Model, ModelParams, ModelRequest, Price, Reality, ReplyStream};
+
+/// A model, and how it is asked where a request does not say otherwise.
+pub(crate) struct ProfiledModel {
+    model: Arc<dyn Model>,
+    params: ModelParams,
+}
+
+impl ProfiledModel {
+    pub(crate) fn new(model: Arc<dyn Model>, params: ModelParams) -> Self {
+        Self { model, params }
+    }
+}
+
+impl Model for ProfiledModel {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn reply<'a>(&'a self, mut request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
+        request.params = self.params.overridden_by(&request.params);
+        self.model.reply(request, call)
+    }
+
+    fn reality(&self) -> Reality {
+        self.model.reality()
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.model.price()
+    }
+
+    fn highest_price(&self) -> Option<Price> {
+        self.model.highest_price()
+    }
+}
