@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use convoke_core::RunId;
 use convoke_history::account::ItemKind;
-use convoke_history::{RunStanding, When};
+use convoke_history::{DisplayStatus, When};
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::{PolicyCommand, StoreCommand};

@@ -167,7 +167,7 @@ pub(crate) fn secret_options(kept: &Manifest) -> String {
 
 /// Where runs are kept that the user may mean: a folder can become part of another project, or one of its own.
 fn near(arguments: &Arguments) -> impl Iterator<Item = String> {
-    let project = configuration::loader(arguments).places().project;
+    let project = configuration::loader(arguments).locations().project;
     let mut near: Vec<String> = related_projects(&project)
         .into_iter()
         .take(NEAR)

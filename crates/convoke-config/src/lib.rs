@@ -38,6 +38,7 @@
 mod check;
 mod config;
 mod edit;
+mod existence;
 pub mod import;
 mod loader;
 mod locations;
@@ -56,6 +57,7 @@ mod value;
 pub use config::Config;
 pub use convoke_models::Environment;
 pub use edit::{EditError, NewServer, add_mcp_server, trust_mcp_server};
+pub use existence::may_exist;
 pub use loader::Loader;
 pub use locations::FileLocations;
 pub use open::{OpenError, connect};

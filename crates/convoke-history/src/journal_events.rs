@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use convoke_core::{Event, EventKind, ModelCallEnd, Path, Phase, RunId, Timestamp};
 
 use crate::progress::NodeKind;
-use crate::{Detail, History, Moment};
+use crate::{Detail, History, TimelineEntry};
 
 /// The events that follow from the entries after this one.
 pub(super) fn after(history: &History, seq: u64) -> Vec<Event> {
@@ -43,7 +43,7 @@ pub(super) fn after(history: &History, seq: u64) -> Vec<Event> {
 }
 
 /// What an entry says.
-fn kinds(run: &RunId, moment: &Moment<'_>) -> Vec<EventKind> {
+fn kinds(run: &RunId, moment: &TimelineEntry<'_>) -> Vec<EventKind> {
     let attempt = moment.attempt;
     let id = attempt.first_seq().to_string();
     match (&attempt.detail, moment.phase) {

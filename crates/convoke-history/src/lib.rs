@@ -14,7 +14,7 @@
 //! | in which order it was written down | [`History::timeline`] |
 //! | everything that happened, with what was spent by then | [`History::chronicle`] |
 //! | of what kinds of steps it is made | [`History::steps`] |
-//! | where it stands, in one word | [`RunStanding`] |
+//! | where it stands, in one word | [`DisplayStatus`] |
 //! | lists of runs, and sums over them | [`RunFilter`], [`ListedRun`], [`Tally`], [`AllStats`] |
 //! | what a fork could replace, and would do anew | [`History::cut_by_fork`], [`check_outcome`] |
 //! | what a model was told | [`Conversations`] |
@@ -74,7 +74,7 @@ pub use steps::{PathStep, Steps};
 pub use tally::Tally;
 pub use timeline::TimelineEntry;
 pub use tone::Tone;
-pub use tree::{Item, Node, Tree};
+pub use tree::{Tree, TreeItem, TreeNode};
 pub use when::{InvalidWhen, When};
 
 use convoke_core::ask::{Answer, PendingQuestion};

@@ -6,7 +6,7 @@ use convoke_core::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::{Attempt, Detail, Effect, History, Standing, ToolOutcome};
+use crate::{Attempt, Detail, Effect, EffectStatus, History, ToolOutcome};
 
 impl Attempt {
     /// The outcome in which the model said this, or the tool gave it; `None` for any other effect.
@@ -99,7 +99,7 @@ impl History {
     pub fn decisive_effect(&self) -> Option<&Effect> {
         // What was decided before the run last continued is not to be decided anew.
         let current = || self.effects.iter().filter(|it| it.generation == self.record.generation.number);
-        let finished = || current().filter(|effect| effect.standing() == Standing::Finished);
+        let finished = || current().filter(|effect| effect.status() == EffectStatus::Finished);
         let is_no = |effect: &&Effect| match &effect.current().detail {
             Detail::Ask { answer: Some(answer), .. } => match &answer.decision {
                 Decision::Reject { .. } | Decision::Revise { .. } => true,

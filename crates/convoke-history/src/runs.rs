@@ -4,7 +4,7 @@ use convoke_core::store::{RunQuery, RunRecord, Store};
 use convoke_core::{Error, RunStatus, StoreError, Timestamp};
 
 use crate::json::{RunView, SpentView};
-use crate::{History, RunStanding, Spent, human};
+use crate::{DisplayStatus, History, Spent, human};
 
 /// Which runs are wanted; all of them, unless something is said.
 #[derive(Debug, Clone, Default)]
@@ -12,7 +12,7 @@ pub struct RunFilter {
     /// Those of this workflow.
     pub workflow: Option<String>,
     /// Those that stand here.
-    pub standing: Option<RunStanding>,
+    pub standing: Option<DisplayStatus>,
     /// Those that began then or later.
     pub since: Option<Timestamp>,
     /// Those that began earlier than that.
@@ -32,7 +32,7 @@ impl RunFilter {
             || self.standing.is_some_and(|standing| standing.status() == RunStatus::Running);
         let query = RunQuery {
             workflow: self.workflow.clone(),
-            status: self.standing.map(RunStanding::status),
+            status: self.standing.map(DisplayStatus::status),
             limit: limit.filter(|_| !is_told_apart).map(|limit| limit.saturating_add(1)),
             ..RunQuery::default()
         };
@@ -40,7 +40,7 @@ impl RunFilter {
         records.retain(|record| {
             self.since.is_none_or(|since| record.created >= since)
                 && self.until.is_none_or(|until| record.created < until)
-                && self.standing.is_none_or(|standing| standing == RunStanding::of(record))
+                && self.standing.is_none_or(|standing| standing == DisplayStatus::of(record))
         });
         Ok(records)
     }

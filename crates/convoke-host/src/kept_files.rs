@@ -28,7 +28,7 @@ enum KeptFile {
 }
 
 impl Loader for KeptFiles {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         Ok(match self.found.get(path) {
             None => PathContent::Nothing,
             Some(KeptFile::Folder) => PathContent::Folder,
@@ -63,7 +63,7 @@ impl<'l> RecordingLoader<'l> {
 }
 
 impl Loader for RecordingLoader<'_> {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         let found = self.loader.find(path)?;
         let file = match &found {
             PathContent::Nothing => None,

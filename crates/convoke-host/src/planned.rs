@@ -1,6 +1,6 @@
 //! The plan of an Agentfile as a tree that progress can be shown on.
 
-use convoke_goals::{Kind, NodeRef, Workflow};
+use convoke_goals::{GoalNodeKind, NodeRef, Workflow};
 use convoke_history::progress::{NodeKind, PlannedNode};
 
 use crate::Definition;

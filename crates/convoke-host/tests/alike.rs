@@ -58,7 +58,7 @@ fn runs_packages_and_settings_are_below_the_same_folders_of_a_user() {
     ] {
         let environment = Environment::from_iter(variables.iter().copied());
         let variable = |name: &str| environment.get(name).map(PathBuf::from);
-        let places = Loader::new(environment.clone()).folder("/").places();
+        let places = Loader::new(environment.clone()).folder("/").locations();
         let data = xdg::data_folder(variable).map(|folder| folder.join("convoke"));
         assert_eq!(places.project.data, data);
         assert_eq!(packages_folder(&environment), data.map(|folder| folder.join("packages")));

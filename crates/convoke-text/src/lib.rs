@@ -7,16 +7,16 @@ pub mod diagnostic;
 pub mod duration;
 mod hex;
 pub mod human;
+mod invisible;
 pub mod keyed;
-pub mod pieces;
 pub mod redaction;
 pub mod secret_fragments;
 mod shorten;
 mod suggest;
 pub mod template;
-mod unseen;
 pub mod xdg;
 
 pub use hex::hex;
+pub use invisible::is_invisible;
 pub use shorten::one_line_of;
 pub use suggest::nearest;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
 use convoke_core::{Error, Event, EventKind, QuestionId, RunStatus, Subscription, Timestamp};
 use convoke_history::json::{QuestionView, RunView};
-use convoke_history::progress::{PlannedNode, Progress};
-use convoke_history::{History, OpenQuestion, RunStanding};
+use convoke_history::progress::{PlannedNode, RunProgress};
+use convoke_history::{DisplayStatus, History, OpenQuestion};
 use convoke_host::{Host, planned};
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ impl Feed {
 /// What was shown of a run so far.
 struct AttachedRun {
     feed: Feed,
-    progress: Progress,
+    progress: RunProgress,
     display: Display,
     /// The last entry that something was shown of.
     last: u64,
@@ -107,7 +107,7 @@ impl AttachedRun {
         };
         Self {
             feed,
-            progress: Progress::new(&planned),
+            progress: RunProgress::new(&planned),
             display: Display::new(verbosity, false, arguments.color, "Ctrl-C leaves"),
             last: 0,
             has_begun: false,
@@ -156,8 +156,8 @@ impl AttachedRun {
             self.ask(session, run).await?;
             return Ok(None);
         }
-        let is_shown = match RunStanding::of(&record) {
-            RunStanding::Idle => self.has_begun,
+        let is_shown = match DisplayStatus::of(&record) {
+            DisplayStatus::Idle => self.has_begun,
             _ => self.has_ended || matches!(self.feed, Feed::Journal(_)),
         };
         let more_comes = record.status == RunStatus::Cancelled

@@ -3,7 +3,7 @@
 use convoke_host::models::Models;
 use convoke_host::{CheckResult, Checkup, HostError, ServiceStanding};
 use convoke_models::ModelName;
-use convoke_models::choose::{Choice, Service};
+use convoke_models::choose::{ModelChoice, Service};
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, Doctor};

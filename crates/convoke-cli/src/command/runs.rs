@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use convoke_core::store::RunRecord;
-use convoke_history::{ListedRun, RunFilter, RunStanding, run_duration};
+use convoke_history::{DisplayStatus, ListedRun, RunFilter, run_duration};
 
 use crate::arguments::Runs;
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! A run under way, for people to watch.
 //!
-//! What happens in a run is folded into a [tree](convoke_history::progress::Progress), and from the tree alone come the
+//! What happens in a run is folded into a [tree](convoke_history::progress::RunProgress), and from the tree alone come the
 //! picture on a terminal ([`draw()`]) and the lines of a log ([`log_lines`]). Nothing here reads a clock, asks a terminal for its
 //! size or writes to one.
 

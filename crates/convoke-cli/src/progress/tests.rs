@@ -96,7 +96,7 @@ impl Recording {
     }
 
     fn lines(&self, planned: &PlannedNode, verbose: bool) -> String {
-        let (mut progress, mut plain) = (Progress::new(planned), LogLines::new(verbose, true));
+        let (mut progress, mut plain) = (RunProgress::new(planned), LogLines::new(verbose, true));
         let lines = self.told.iter().flat_map(|told| {
             progress.apply(told);
             plain.lines(&progress, told)

@@ -1,7 +1,7 @@
 //! Calls in doubt: begun, without an end, and nobody knows whether they acted.
 
 use convoke_core::EffectKind;
-use convoke_history::{Effect, History, Standing};
+use convoke_history::{Effect, EffectStatus, History};
 
 use crate::session::Session;
 use crate::shell;

@@ -58,7 +58,7 @@ impl Display {
     }
 
     /// Something has happened, and is in the tree already.
-    pub(crate) fn heard(&mut self, progress: &Progress, event: &Event) {
+    pub(crate) fn heard(&mut self, progress: &RunProgress, event: &Event) {
         if let DisplayMode::Lines(plain) = &mut self.mode {
             for line in plain.lines(progress, event) {
                 // If standard error is closed there is nobody who watches.
@@ -68,7 +68,7 @@ impl Display {
     }
 
     /// Draws the picture, if there is one.
-    pub(crate) fn draw(&mut self, progress: &Progress) {
+    pub(crate) fn draw(&mut self, progress: &RunProgress) {
         if let DisplayMode::Picture(screen) = &mut self.mode {
             let (width, height) = Screen::size();
             // The cursor stands in the line below.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
 use convoke_history::History;
-use convoke_history::progress::Progress;
+use convoke_history::progress::RunProgress;
 use convoke_host::models::Models;
 use convoke_host::{ExecutionOptions, PreparedRun, user_name};
 use convoke_models::ModelName;
@@ -91,7 +91,7 @@ pub(crate) async fn go_on(
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
     let watch = Watch {
-        progress: Progress::new(&planned).with_history(&history),
+        progress: RunProgress::new(&planned).with_history(&history),
         display: Display::new(verbosity, common.stream, color, "Ctrl-C stops"),
         signals: Signals::listen()?,
         keyboard,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
 use convoke_history::json::event_json;
-use convoke_history::progress::Progress;
+use convoke_history::progress::RunProgress;
 use convoke_host::tools::AlwaysAllow;
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;

@@ -14,7 +14,7 @@ use crate::problem::{Problem, Problems, SourceLocation, SourceText};
 use crate::{FileScope, Origin, Setting};
 
 /// So many mistakes of one file are told; of the others only their number.
-const TOLD: usize = 50;
+const MOST_SHOWN: usize = 50;
 
 /// What a file says.
 pub(crate) fn file(

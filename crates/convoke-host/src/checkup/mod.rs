@@ -163,7 +163,7 @@ async fn servers(
                         let plural = if report.tools == 1 { "" } else { "s" };
                         CheckResult::Works(format!("{identity}, {} tool{plural}", report.tools))
                     }
-                    Condition::Down { problem } => CheckResult::Missing(problem.to_string()),
+                    ServerStatus::Down { problem } => CheckResult::Missing(problem.to_string()),
                     _ => CheckResult::Missing("closed".to_owned()),
                 };
                 found.push((name(&report.name), state));

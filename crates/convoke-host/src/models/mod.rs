@@ -10,7 +10,7 @@ use convoke_core::{
     CallContext, IdempotencyKey, Model, ModelError, ModelErrorKind, ModelParams, ModelRequest, Path,
     ReplyBuilder, RunId,
 };
-use convoke_models::choose::Choice;
+use convoke_models::choose::ModelChoice;
 use convoke_models::resilience::{Deferred, Fallback};
 use convoke_models::{Chooser, Connector, Credentials, ModelName};
 use convoke_weights::{Library, Progress, default_folder};

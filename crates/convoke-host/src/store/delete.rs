@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use convoke_core::store::RunRecord;
-use convoke_core::{Cancelling, Error, RunId, RunStatus, Store, StoreError, cancel_for_good};
+use convoke_core::{CancelStatus, Error, RunId, RunStatus, Store, StoreError, cancel_for_good};
 use convoke_tools::scratchpad::Scratchpad;
 
 use futures_util::StreamExt;
@@ -63,8 +63,8 @@ pub async fn cancel_run(
             return Err(HostError::Ended { run: record.id, status: record.status });
         }
         match cancel_for_good(store, &record.id, reason).await {
-            Ok(Cancelling::Done) => break,
-            Ok(Cancelling::Told { holder }) => told(&holder),
+            Ok(CancelStatus::Done) => break,
+            Ok(CancelStatus::Requested { holder }) => told(&holder),
             // It has ended since it was looked at.
             Err(Error::Refused(_) | Error::Store(StoreError::Over { .. })) => {}
             Err(error) => return Err(error.into()),

@@ -18,7 +18,7 @@ mod project_folder;
 
 use std::path::Path;
 
-use convoke_config::{Config, is_there};
+use convoke_config::{Config, may_exist};
 use convoke_core::store::RunQuery;
 use convoke_core::{Store, StoreError};
 use convoke_store::SqliteStore;
@@ -36,7 +36,7 @@ pub use project_folder::{KeptProject, make_place, must_be_own, projects, related
 /// If it is no store of ours, or cannot be read.
 pub async fn has_runs(file: &Path, id_prefix: &str) -> Result<bool, StoreError> {
     // No id has other letters.
-    if !is_there(file) || SqliteStore::is_unmade(file)? || !id_prefix.is_ascii() {
+    if !may_exist(file) || SqliteStore::is_uninitialized(file)? || !id_prefix.is_ascii() {
         return Ok(false);
     }
     let id_prefix = Some(id_prefix.to_owned()).filter(|prefix| !prefix.is_empty());

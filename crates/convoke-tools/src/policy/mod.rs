@@ -80,7 +80,7 @@ pub use outcome::{Decision, PolicyOutcome, RulePlace, RuleRef};
 pub use problem::{PolicyErrors, PolicyProblem};
 pub use set::{InvalidPolicy, ONLY_THE_USER, PolicyFiles, PolicySet};
 pub use set_explain::SetExplanation;
-pub use settings::Effective;
+pub use settings::EffectiveSetting;
 pub use subject::{Subject, SubjectKind};
 
 /// The file's name.

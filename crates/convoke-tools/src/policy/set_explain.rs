@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Call, Decision, Explanation, Outcome, Policy, PolicySet};
+use super::{Decision, Explanation, Policy, PolicyCall, PolicyOutcome, PolicySet};
 use crate::network::Destination;
 #[cfg(target_os = "linux")]
 use crate::policy::Subject;
@@ -22,13 +22,13 @@ pub struct SetExplanation<'a> {
     /// What is decided about the hosts that it names.
     pub hosts: Vec<Decision>,
     /// A policy of the folder that would let through more, if it could, and what it would say.
-    pub folders_would: Option<(&'a Policy, Outcome)>,
+    pub folders_would: Option<(&'a Policy, PolicyOutcome)>,
 }
 
 impl PolicySet {
     /// Decides about a call, and says how that came about. Of several policies, the strictest decides.
     #[must_use]
-    pub fn explain(&self, call: &Call<'_>) -> SetExplanation<'_> {
+    pub fn explain(&self, call: &PolicyCall<'_>) -> SetExplanation<'_> {
         let all: Vec<Explanation> = self.iter().map(|policy| policy.explain(call)).collect();
         let named: BTreeSet<&Destination> = all.iter().flat_map(|one| &one.hosts).collect();
         let decide = |host: &Destination| {
@@ -59,7 +59,7 @@ impl PolicySet {
     pub fn hosts_unheld(
         &self,
         workspace: &Workspace,
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         explained: &SetExplanation<'_>,
     ) -> Option<&'static str> {
         let is_about_hosts =

@@ -3,7 +3,8 @@
 use convoke_core::{ToolEffect, ToolEffects};
 use convoke_tools::network::Destination;
 use convoke_tools::policy::{
-    Call, Considered, ONLY_THE_USER, Outcome, Policy, RulePlace, RuleRef, SetExplanation, Subject,
+    ConsideredRule, ONLY_THE_USER, Policy, PolicyCall, PolicyOutcome, RulePlace, RuleRef, SetExplanation,
+    Subject,
 };
 use serde_json::{Value, json};
 
@@ -34,10 +35,10 @@ pub(super) fn run(arguments: &Arguments, asked: &Explain, output: &mut Output) -
     Ok(())
 }
 
-fn call(asked: &Explain) -> Result<Call<'_>, Failure> {
+fn call(asked: &Explain) -> Result<PolicyCall<'_>, Failure> {
     if let Some(command) = &asked.command {
         let effects = Policy::effects_of("bash").unwrap_or_default();
-        return Ok(Call::new("bash", effects).about(Subject::Command(command.clone())));
+        return Ok(PolicyCall::new("bash", effects).about(Subject::Command(command.clone())));
     }
     if let Some(name) = &asked.mcp {
         let Some((server, tool)) = name.split_once(':') else {
@@ -64,9 +65,9 @@ fn call(asked: &Explain) -> Result<Call<'_>, Failure> {
 fn print(explained: &SetExplanation<'_>, output: &mut Output) -> Result<(), Failure> {
     let SetExplanation { decision, explanation, connects, hosts, .. } = explained;
     let tone = match decision.outcome {
-        Outcome::Allow => Tone::Good,
-        Outcome::Ask => Tone::Accent,
-        Outcome::Deny => Tone::Bad,
+        PolicyOutcome::Allow => Tone::Good,
+        PolicyOutcome::Ask => Tone::Accent,
+        PolicyOutcome::Deny => Tone::Bad,
     };
     let because = text::clean(&format!("  {}", decision.because));
     output.line(&Rich::default().with(tone, decision.outcome.name()).with(Tone::Plain, because))?;
