@@ -9,14 +9,10 @@ use convoke_history::History;
 pub(crate) use convoke_host::{can_go_on, is_cancelled_for_good};
 
 use crate::session::Session;
-use crate::shell;
 
 /// How to have another end where resuming gives the same one.
 pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<String> {
-    let fork = |at: u64| {
-        let id = shell::quoted(history.record.id.as_str());
-        session.command(&format!("fork {id} --at {at}"))
-    };
+    let fork = |at: u64| session.about("fork", &history.record.id, &format!("--at {at}"));
     if is_cancelled_for_good(&history.record) {
         let at = history.last_seq() + 1;
         return Some(format!(

@@ -77,13 +77,17 @@ impl<'a> Session<'a> {
         format!("convoke {}{rest}", self.store_option)
     }
 
+    /// The same about a run; `rest` stands behind it.
+    pub(crate) fn about(&self, verb: &str, run: &RunId, rest: &str) -> String {
+        let space = if rest.is_empty() { "" } else { " " };
+        self.command(&format!("{verb} {}{space}{rest}", shell::quoted(run.as_str())))
+    }
+
     /// The commands that answer a question, one per possible answer.
     pub(crate) fn answering(&self, open: &OpenQuestion) -> Vec<String> {
         let pending = &open.pending;
         let id: String = pending.id.as_str().chars().take(QUESTION_DIGITS).collect();
-        let command = |decision: String| {
-            self.command(&format!("answer {} {id} {decision}", shell::quoted(pending.run.as_str())))
-        };
+        let command = |decision: String| self.about("answer", &pending.run, &format!("{id} {decision}"));
         let reject = || command("--reject 'WHY NOT'".to_owned());
         match &pending.question.kind {
             QuestionKind::Approval if !pending.question.covers.is_empty() => vec![
@@ -112,8 +116,7 @@ impl<'a> Session<'a> {
     fn forking_past(&self, pending: &PendingQuestion, options: &[String]) -> Option<String> {
         let is_doubt = pending.path.last().is_some_and(|place| place.written() == "in doubt");
         let can_be_done = options.iter().any(|option| option == "done");
-        let run = shell::quoted(pending.run.as_str());
-        (is_doubt && !can_be_done).then(|| self.command(&format!("fork {run} --at N --outcome 'JSON'")))
+        (is_doubt && !can_be_done).then(|| self.about("fork", &pending.run, "--at N --outcome 'JSON'"))
     }
 
     /// The command that goes on with a run of an Agentfile. What was named for it is to be named again.
@@ -139,7 +142,7 @@ impl<'a> Session<'a> {
             return format!("run `{}`", self.resume(run, &kept));
         }
         if workflow == convoke_host::chat::NAME {
-            let again = self.command(&format!("chat --continue {}", shell::quoted(run.as_str())));
+            let again = self.about("chat --continue", run, "");
             return format!("go on with `{again}`");
         }
         format!(

@@ -112,7 +112,7 @@ pub struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// What messages call a file of its kind.
+    /// Returns what messages call a file of its kind.
     #[must_use]
     pub fn title(&self) -> &'static str {
         self.kind.title()
@@ -129,7 +129,7 @@ impl LoadedFile {
         })
     }
 
-    /// What else the user ought to know before it is run.
+    /// Returns what else the user ought to know before it is run.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let is_paranoid = self.agentfile().is_some_and(|file| file.security == Some(SecurityMode::Paranoid));
@@ -148,7 +148,7 @@ impl LoadedFile {
         self.definition.as_ref()?.agentfile()
     }
 
-    /// Whether it is another file than the one that a run was started from.
+    /// Checks whether it is another file than the one that a run was started from.
     #[must_use]
     pub fn differs_from(&self, manifest: &crate::Manifest) -> bool {
         self.source.text() != manifest.text || (self.definition.is_some() && self.beside != manifest.beside)

@@ -46,7 +46,7 @@ fn by_name(values: &Values) -> Map<String, Value> {
     values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
-/// What the last goal that was not skipped came to.
+/// Returns the result of the last goal that was not skipped.
 #[must_use]
 pub fn last_text(file: &Agentfile, state: &GoalState) -> Option<String> {
     let goals = file.steps.iter().flat_map(|step| &step.goals).map(|id| &file.goal(*id).name);

@@ -21,7 +21,7 @@ use crate::kept_files::KeptFiles;
 use crate::run_origin::RunOrigin;
 use crate::tools::as_described;
 
-/// What a run was started from.
+/// The manifest of a run: what it was started from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Manifest {
@@ -68,7 +68,7 @@ pub struct Manifest {
     pub(crate) fingerprints: Fingerprints,
 }
 
-/// Who may answer, and until when.
+/// Rules for answers: who may give them, and until when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AnswerRules {
@@ -142,13 +142,13 @@ impl Manifest {
         self.agentfile().map(|file| file.inputs).unwrap_or_default()
     }
 
-    /// Whether both were started from the same file.
+    /// Checks whether both were started from the same file.
     #[must_use]
     pub fn has_same_file(&self, other: &Self) -> bool {
         self.text == other.text && self.beside == other.beside
     }
 
-    /// What a stored run was started from, if it is a run of an Agentfile.
+    /// Reads what a stored run was started from, if it is a run of an Agentfile.
     #[must_use]
     pub fn of(record: &RunRecord) -> Option<Self> {
         Self::of_kinds(record, std::iter::once(crate::agentfile::NAME)).map(|(_, manifest)| manifest)

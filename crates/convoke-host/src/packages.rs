@@ -14,7 +14,7 @@ pub fn trusted_folder(environment: &Environment) -> Option<PathBuf> {
     Some(environment.configuration_folder()?.join("trusted"))
 }
 
-/// Whom this user trusts. Without a home, nobody.
+/// Reads the keys that this user trusts. Without a home, nobody.
 ///
 /// # Errors
 /// If a trusted key cannot be read.
@@ -37,7 +37,7 @@ pub fn packages_folder(environment: &Environment) -> Option<PathBuf> {
     Some(environment.data_folder()?.join("packages"))
 }
 
-/// What is installed of `NAME[@VERSION]`, the newest first.
+/// Finds what is installed of `NAME[@VERSION]`, the newest first.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -54,7 +54,7 @@ pub fn package_named(home: &Path, path: &Path) -> Option<InstalledVersion> {
     installed_packages(home, name).ok()?.into_iter().next()
 }
 
-/// What is installed under nearly this name, or under it in other versions.
+/// An installed package of nearly this name, or other versions of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SimilarPackage {
@@ -69,7 +69,7 @@ pub enum SimilarPackage {
     Named(String),
 }
 
-/// What is installed that may have been meant by a path that is nothing but a name.
+/// Finds an installed package that may have been meant by a path that is nothing but a name.
 #[must_use]
 pub fn similar_package(home: &Path, path: &Path) -> Option<SimilarPackage> {
     let (name, version) = parts(path.to_str().filter(|_| is_bare(path))?);

@@ -113,7 +113,7 @@ impl PreparedRun {
         Ok(())
     }
 
-    /// What it is a run of.
+    /// Returns what it is a run of.
     #[must_use]
     pub fn definition(&self) -> &Arc<dyn Definition> {
         &self.definition
@@ -125,7 +125,7 @@ impl PreparedRun {
         self.definition.agentfile()
     }
 
-    /// What its record keeps for going on with it.
+    /// Returns what its record keeps for going on with it.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -151,7 +151,7 @@ impl PreparedRun {
         self.equipped.bind(self.values.clone()).map_err(|problems| HostError::Inputs { problems })
     }
 
-    /// What the whole run may use: what is configured, with what was given instead, within what the policies allow.
+    /// Returns what the whole run may use: what is configured, with what was given instead, within what the policies allow.
     #[must_use]
     pub fn limits(&self, given: Option<&Limits>) -> Limits {
         let configured = self.models.config.limits();
@@ -162,13 +162,13 @@ impl PreparedRun {
         self.tools.limited(&limits)
     }
 
-    /// How long the run may be at work.
+    /// Returns how long the run may be at work.
     #[must_use]
     pub fn timeout(&self, given: Option<Duration>) -> Option<Duration> {
         given.or(self.manifest.timeout).or(self.models.config.wall_time())
     }
 
-    /// What the user should know about limits that cannot be kept.
+    /// Returns what the user should know about limits that cannot be kept.
     #[must_use]
     pub fn uncounted(&self, limits: &Limits) -> Option<String> {
         let names = self.unpriced.names();
@@ -192,7 +192,7 @@ impl PreparedRun {
         }
     }
 
-    /// Where a person's "always" is written; `None` for a user without a place for settings.
+    /// Returns the writer of a person's "always"; `None` for a user without a place for settings.
     #[must_use]
     pub fn always(&self) -> Option<AlwaysAllow> {
         self.tools.always()
@@ -261,7 +261,7 @@ impl PreparedRun {
     }
 }
 
-/// How a stored run goes on.
+/// Options for executing a prepared run.
 #[non_exhaustive]
 pub struct ExecutionOptions {
     /// What to do if somebody else is working on it.

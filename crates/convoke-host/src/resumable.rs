@@ -14,14 +14,14 @@ struct End {
     for_good: bool,
 }
 
-/// Whether it was cancelled for good.
+/// Checks whether a run was cancelled for good.
 #[must_use]
 pub fn is_cancelled_for_good(record: &RunRecord) -> bool {
     let outcome = record.outcome.as_deref().filter(|_| record.status == RunStatus::Cancelled);
     outcome.is_some_and(|json| serde_json::from_slice::<End>(json).is_ok_and(|end| end.for_good))
 }
 
-/// Whether resuming can lead to another end than the one it has.
+/// Checks whether resuming can lead to another end than the one it has.
 #[must_use]
 pub fn can_go_on(record: &RunRecord) -> bool {
     let has_ended = matches!(record.status, RunStatus::Completed | RunStatus::Halted);

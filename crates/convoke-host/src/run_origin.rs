@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use convoke_config::{Config, may_exist};
 use serde::{Deserialize, Serialize};
 
-/// Where a run was begun.
+/// The origin of a run: where it was begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunOrigin {
@@ -23,7 +23,7 @@ pub struct RunOrigin {
 }
 
 impl RunOrigin {
-    /// This one.
+    /// Describes this process as an origin.
     #[must_use]
     pub fn here(config: &Config) -> Self {
         let here = std::env::current_dir().unwrap_or_default();
@@ -34,7 +34,7 @@ impl RunOrigin {
         }
     }
 
-    /// Whether what was begun there is the same when it goes on here. A policy that is gone cannot hold any more; one that is named
+    /// Checks whether what was begun there is the same when it goes on here. A policy that is gone cannot hold any more; one that is named
     /// instead is named anew.
     #[must_use]
     pub fn is_like(&self, other: &Self, names_policy: bool) -> bool {
@@ -44,7 +44,7 @@ impl RunOrigin {
         self.workspace == other.workspace && self.policy.as_ref().is_none_or(holds)
     }
 
-    /// Why what was begun there is another thing here.
+    /// Says why a run that was begun there does not fit here.
     #[must_use]
     pub fn difference(&self, here: &Self) -> String {
         if self.workspace == here.workspace {

@@ -27,7 +27,7 @@ impl ActiveRun {
         self
     }
 
-    /// What was worth saying while it was prepared.
+    /// Returns what was worth saying while it was prepared.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -62,7 +62,7 @@ impl ActiveRun {
     }
 }
 
-/// What stays of a run when it is over, until it is let go of.
+/// The resources of a run that is over, until they are let go of.
 #[must_use = "servers and traces are waiting to be let go of"]
 pub struct RunCleanup {
     /// What it was prepared with.
@@ -71,7 +71,7 @@ pub struct RunCleanup {
 }
 
 impl RunCleanup {
-    /// What came of it, by what the run ended with.
+    /// Returns what came of it, by what the run ended with.
     #[must_use]
     pub fn finished(&self, outcome: Outcome<Value>) -> FinishedRun {
         let result =
@@ -92,7 +92,7 @@ impl RunCleanup {
     }
 }
 
-/// What came of a run.
+/// A finished run and its result.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FinishedRun {
@@ -109,13 +109,13 @@ impl FinishedRun {
         self.result.as_deref()
     }
 
-    /// Why it did not complete, if it did not.
+    /// Returns the error that it ended with, if it did not complete.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.outcome.error.as_ref()
     }
 
-    /// What its record keeps for going on with it.
+    /// Returns what its record keeps for going on with it.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

@@ -7,7 +7,7 @@ use convoke_core::RuntimeBuilder;
 use convoke_telemetry::logging::{self, RunLog};
 use convoke_telemetry::{Delivery, Headers, Telemetry, TelemetryConfig};
 
-/// What watches the runs of this process.
+/// The telemetry of the runs of this process.
 pub struct RunTelemetry {
     telemetry: Telemetry,
 }
@@ -31,7 +31,7 @@ impl RunTelemetry {
         if logging::is_on() { builder.observer(RunLog) } else { builder }
     }
 
-    /// Whether anything is sent anywhere.
+    /// Checks whether anything is sent anywhere.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.telemetry.is_on()
@@ -45,7 +45,7 @@ impl RunTelemetry {
         self.telemetry.shutdown_async().await
     }
 
-    /// What was delivered so far.
+    /// Returns what was delivered so far.
     #[must_use]
     pub fn delivery(&self) -> Delivery {
         self.telemetry.delivery()

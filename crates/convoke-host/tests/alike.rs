@@ -9,10 +9,10 @@ use convoke_tools::policy::Policy;
 
 /// What is said of a text as `convoke.toml`, and as `policy.toml`.
 fn said(text: &str) -> (String, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder can be made");
     let write = |name: &str| {
         let file = folder.path().join(name);
-        std::fs::write(&file, text).unwrap();
+        std::fs::write(&file, text).expect("it can be written");
         file
     };
     (configuration(folder.path(), &write("convoke.toml")), policy(&write("policy.toml")))

@@ -13,7 +13,6 @@ use crate::arguments::Cancel;
 use crate::failure::Failure;
 use crate::select;
 use crate::session::Session;
-use crate::shell;
 
 /// How long a process that was told is waited for: it may have a command to end, and a call to give up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +30,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result
     })?;
     let run = cancelled.map_err(|error| match error {
         HostError::Ended { run, status } => {
-            let delete = session.command(&format!("rm {}", shell::quoted(run.as_str())));
+            let delete = session.about("rm", &run, "");
             Failure::failed(format!("run `{run}` is over already: it is {status}"))
                 .hint(format!("`{delete}` deletes it"))
         }

@@ -17,7 +17,6 @@ use crate::host;
 use crate::logging;
 use crate::run::{Signals, open};
 use crate::session::Session;
-use crate::shell;
 use crate::terminal::Output;
 
 pub(crate) async fn run(
@@ -101,7 +100,7 @@ pub(crate) async fn run(
     let told = view(session.output, Signals::listen()?).run(stream).await;
     logging::finish(&telemetry, session.output).await;
     let outcome = told?;
-    let again = session.command(&format!("chat --continue {}", shell::quoted(outcome.run.as_str())));
+    let again = session.about("chat --continue", &outcome.run, "");
     let has_said = outcome.state.last.is_some();
     let run = outcome.run.clone();
     let status = match ended(outcome, Some(&run), session.output, session.json) {

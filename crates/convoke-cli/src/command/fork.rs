@@ -39,7 +39,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
     }
     let questions = session.store.questions(Some(&new)).await?;
     if !questions.is_empty() {
-        let show = session.command(&format!("show {}", shell::quoted(new.as_str())));
+        let show = session.about("show", &new, "");
         session.output.note(&format!("it waits for an answer; `{show}` says how to give it"));
     }
     let resume = session.resuming_as(&new, &record);
@@ -68,7 +68,7 @@ pub(super) fn no_entry(session: &Session<'_>, history: &History, at: u64) -> Fai
         0 => format!("run `{id}` has no entry #{at}: its journal is empty"),
         _ => format!("run `{id}` has no entry #{at}: its journal has #1 to #{last}"),
     };
-    let show = session.command(&format!("show {}", shell::quoted(id.as_str())));
+    let show = session.about("show", id, "");
     Failure::not_found(message).hint(format!("`{show}` prints the number of every effect"))
 }
 

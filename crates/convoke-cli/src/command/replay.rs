@@ -11,7 +11,6 @@ use crate::failure::Failure;
 use crate::record;
 use crate::select;
 use crate::session::Session;
-use crate::shell;
 use crate::terminal::{Rich, Tone, text};
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result<(), Failure> {
@@ -35,7 +34,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
     let items = record_items(&history, &gist, arguments.at);
     let filter = Filter::new(arguments.path.as_deref(), &arguments.kind, arguments.grep.as_deref());
     if let Some(path) = filter.path_to_nothing(&items) {
-        let show = session.command(&format!("show {}", shell::quoted(record.id.as_str())));
+        let show = session.about("show", &record.id, "");
         return Err(Failure::not_found(format!(
             "nothing that happened in run {} is at `{}` or below it",
             record.id,

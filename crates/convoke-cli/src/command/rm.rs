@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::human;
 use crate::select;
 use crate::session::Session;
-use crate::shell;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Rm, store: &Path) -> Result<(), Failure> {
     // All of them are found before any is deleted.
@@ -61,7 +60,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Rm, store: &Path)
 }
 
 fn busy(session: &Session<'_>, run: &RunId, holder: &str) -> Failure {
-    let cancel = session.command(&format!("cancel {}", shell::quoted(run.as_str())));
+    let cancel = session.about("cancel", run, "");
     Failure::failed(format!("run `{run}` is being worked on by {holder}, and was not deleted"))
         .hint(format!("`{cancel}` stops it"))
 }

@@ -13,10 +13,10 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::diagnostics::tell;
 use crate::failure::Failure;
+use crate::host;
 use crate::run::{Format, Prompt, RunArguments, go_on, load, take_secrets_off};
 use crate::session::Session;
 use crate::terminal::{Output, text};
-use crate::{host, shell};
 
 /// What to do about inputs that are missing.
 const HOW_TO_GIVE: &str = "give inputs with `-i name=value`, `-i name=@file` or `--inputs file.json`";
@@ -77,7 +77,7 @@ pub(crate) async fn run(
     let created = prepared.create(&*session.store, wanted.id.clone(), Some(user_name())).await;
     let run = created.map_err(|error| match error {
         convoke_host::HostError::Store(convoke_core::StoreError::Exists { run }) => {
-            let resume = session.command(&format!("resume {}", shell::quoted(run.as_str())));
+            let resume = session.about("resume", &run, "");
             Failure::failed(format!("there is a run `{run}` already"))
                 .hint(format!("choose another id, or go on with that one: `{resume}`"))
         }

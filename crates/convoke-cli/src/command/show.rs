@@ -111,8 +111,7 @@ fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
         RunStatus::Running | RunStatus::Completed => None,
         _ if !fork_advice::can_go_on(record) => fork_advice::otherwise(session, history),
         _ => {
-            let id = shell::quoted(record.id.as_str());
-            let fork = session.command(&format!("fork {id} --at N"));
+            let fork = session.about("fork", &record.id, "--at N");
             Some(format!("to try again what failed, {}; to try something else, `{fork}`", resume()))
         }
     }
@@ -133,8 +132,7 @@ fn waits_for(session: &Session<'_>, history: &History) -> Option<String> {
         return None;
     }
     if let Some(channel) = record.channels.first() {
-        let (id, channel) = (shell::quoted(record.id.as_str()), shell::quoted(channel));
-        let send = session.command(&format!("send {id} {channel} JSON"));
+        let send = session.about("send", &record.id, &format!("{} JSON", shell::quoted(channel)));
         return Some(format!("it waits to be sent something: `{send}`"));
     }
     match record.wake {

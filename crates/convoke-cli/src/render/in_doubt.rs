@@ -4,7 +4,6 @@ use convoke_core::EffectKind;
 use convoke_history::{Effect, EffectStatus, History};
 
 use crate::session::Session;
-use crate::shell;
 use crate::terminal::{Rich, Tone, text};
 
 /// What was begun and has no end, and what can be done about it.
@@ -37,9 +36,8 @@ fn advice(session: &Session<'_>, history: &History, effect: &Effect) -> Vec<Rich
     if seq < history.last_seq() {
         return faint("it may have acted; when the run is resumed it asks, or stops");
     }
-    let run = shell::quoted(history.record.id.as_str());
     let outcome = if effect.kind == EffectKind::Tool { "--reply 'WHAT IT GAVE'" } else { "--outcome 'JSON'" };
-    let fork = session.command(&format!("fork {run} --at {seq} {outcome}"));
+    let fork = session.about("fork", &history.record.id, &format!("--at {seq} {outcome}"));
     let mut lines = faint("it may have acted; if you know what it gave:");
     lines.push(Rich::new(Tone::Accent, format!("  {fork}")));
     lines

@@ -8,7 +8,6 @@ use super::BlockLines;
 use super::review::{question_body, question_brief};
 use crate::human;
 use crate::session::Session;
-use crate::shell;
 use crate::terminal::{Rich, Tone, text};
 
 /// The longest of an answer that is shown, in lines.
@@ -26,7 +25,7 @@ pub(crate) fn open_question(session: &Session<'_>, open: &OpenQuestion, is_full:
     if is_full {
         lines.extend(question_body(&pending.question, width));
     } else {
-        let all = session.command(&format!("show {} --full", shell::quoted(pending.run.as_str())));
+        let all = session.about("show", &pending.run, "--full");
         lines.extend(question_brief(&pending.question, width, &format!("`{all}` shows all of it")));
     }
     let margin = Rich::plain("  ");

@@ -6,7 +6,6 @@ use convoke_host::{ChangedText, Manifest, changed_texts};
 
 use super::result::RunSource;
 use crate::session::Session;
-use crate::shell;
 use crate::terminal::text;
 
 /// How much of a text is shown.
@@ -44,10 +43,11 @@ pub(super) fn otherwise(
     let is_it = |effect: &&convoke_history::Effect| {
         effect.path == divergence.path && effect.ordinal == divergence.ordinal
     };
-    let fork = history.effects.iter().find(is_it).map(|effect| {
-        let id = shell::quoted(history.record.id.as_str());
-        session.command(&format!("fork {id} --at {}", effect.first_seq()))
-    });
+    let fork = history
+        .effects
+        .iter()
+        .find(is_it)
+        .map(|effect| session.about("fork", &history.record.id, &format!("--at {}", effect.first_seq())));
     match fork {
         Some(fork) => format!(
             "go on with the file as it was, `{resume}`; or have a run that does this part anew, `{fork}`, and resume that \

@@ -17,7 +17,6 @@ use crate::fork_advice;
 use crate::human;
 use crate::render;
 use crate::session::{Session, named_policy, secret_options};
-use crate::shell;
 use crate::terminal::text;
 
 /// The whole result as JSON.
@@ -205,7 +204,7 @@ async fn failure(
 
 /// How to look at a run.
 fn shows(session: &Session<'_>, run: &RunId) -> String {
-    format!("`{}` shows what it did", session.command(&format!("show {}", shell::quoted(run.as_str()))))
+    format!("`{}` shows what it did", session.about("show", run, ""))
 }
 
 /// What went wrong, in words.
@@ -261,7 +260,7 @@ async fn next_step(
             divergence::otherwise(session, divergence, &history, resume)
         }
         (_, Some(Error::Store(StoreError::Fenced { run, .. }))) => {
-            let attach = session.command(&format!("attach {}", shell::quoted(run.as_str())));
+            let attach = session.about("attach", run, "");
             format!("another process goes on with it: `{attach}` watches it")
         }
         (_, Some(Error::Model(error))) if error.kind == ModelErrorKind::Truncated => format!(
@@ -285,7 +284,7 @@ pub(crate) fn tell_questions(session: &mut Session<'_>, questions: &[OpenQuestio
     for open in questions {
         let question = &open.pending.question;
         session.output.explanation(&text::clean(&format!("  {}", text::one_line(&question.title))));
-        let all = session.command(&format!("show {} --full", shell::quoted(open.pending.run.as_str())));
+        let all = session.about("show", &open.pending.run, "--full");
         let more = format!("`{all}` shows all of it");
         for line in render::question_brief(question, session.output.width(), &more) {
             session.output.explained(&line);

@@ -37,7 +37,7 @@ pub(crate) fn unpacked(
     Ok(Some(UnpackedPackage { name: format!("{name}/Agentfile"), agentfile, files, note }))
 }
 
-/// What is known of a signature, in a few words.
+/// Describes what is known of a signature, in a few words.
 #[must_use]
 pub fn in_words(verification: &Verification) -> String {
     match verification {

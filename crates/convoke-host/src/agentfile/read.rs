@@ -9,7 +9,7 @@ use convoke_package::{PackageLoader, TrustStore};
 /// Larger files are not read: nobody wrote them.
 pub const LARGEST_FILE: u64 = 32 * 1024 * 1024;
 
-/// Why a file cannot be read.
+/// An error in reading a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -51,7 +51,7 @@ pub enum FileError {
     },
 }
 
-/// Whether this path means standard input.
+/// Checks whether a path means standard input.
 #[must_use]
 pub fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")

@@ -31,7 +31,7 @@ pub const TURN: &str = "What next?";
 /// After how many turns the run continues.
 const TURNS: usize = 50;
 
-/// What was said.
+/// The state of a conversation.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Chat {
     /// Instructions for the model.

@@ -11,7 +11,7 @@ use convoke_history::{History, text};
 use super::{Chat, NAME, TURN};
 use crate::Manifest;
 
-/// Why a stored conversation cannot go on.
+/// An error in going on with a stored conversation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatError {

@@ -11,7 +11,7 @@ use crate::{Host, HostError, mcp, store};
 
 pub use services::ServiceStanding;
 
-/// How something is that agents need.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckResult {
     /// It works; what it is.
@@ -23,7 +23,7 @@ pub enum CheckResult {
 }
 
 impl CheckResult {
-    /// What there is to say.
+    /// Returns it in words.
     #[must_use]
     pub fn words(&self) -> &str {
         match self {
@@ -31,7 +31,7 @@ impl CheckResult {
         }
     }
 
-    /// Whether agents can do with it.
+    /// Checks whether agents can do with it.
     #[must_use]
     pub fn works(&self) -> bool {
         !matches!(self, Self::Missing(_))
@@ -44,7 +44,7 @@ impl From<Result<String, String>> for CheckResult {
     }
 }
 
-/// What was found, by what it is called.
+/// The results of all checks, by name.
 #[derive(Debug)]
 pub struct Checkup(Vec<(String, CheckResult)>);
 
@@ -86,7 +86,7 @@ impl Checkup {
         self.0.iter().map(|(name, found)| (name.as_str(), found))
     }
 
-    /// The same for programs.
+    /// Returns them as JSON.
     #[must_use]
     pub fn as_json(&self) -> Value {
         let told = |found: &CheckResult| match found {

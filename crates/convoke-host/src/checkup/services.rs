@@ -11,7 +11,7 @@ use crate::models::Models;
 /// Longer than any program on this machine takes to be reached.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How a service stands.
+/// The standing of a service: its key, or whether it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceStanding {
     /// It has a key, and where.
@@ -27,7 +27,7 @@ pub enum ServiceStanding {
 }
 
 impl ServiceStanding {
-    /// The same for programs.
+    /// Returns it as JSON.
     #[must_use]
     pub fn as_json(&self) -> Value {
         match self {

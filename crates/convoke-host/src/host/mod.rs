@@ -60,7 +60,7 @@ impl Host {
         HostBuilder::new(config)
     }
 
-    /// What is configured.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -97,7 +97,7 @@ impl Host {
         Ok(PolicySet::load(self.policy_files().named(named.map(Path::to_owned)))?)
     }
 
-    /// Where policies are that nobody has to name.
+    /// Returns where policies are that nobody has to name.
     #[must_use]
     pub fn policy_files(&self) -> PolicyFiles {
         let places = self.config.locations();

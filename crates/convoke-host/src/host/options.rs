@@ -9,7 +9,7 @@ use convoke_goals::Values;
 
 use crate::tools::ServerStartup;
 
-/// What a run is started with, beside its inputs.
+/// Options for starting a run, beside its inputs.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct StartOptions {
@@ -33,7 +33,7 @@ pub struct StartOptions {
     pub responder: Option<Arc<dyn Responder>>,
 }
 
-/// How a stored run is gone on with.
+/// Options for going on with a stored run.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct GoOnOptions {

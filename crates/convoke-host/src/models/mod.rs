@@ -27,7 +27,7 @@ const TRIAL_TOKENS: u32 = 512;
 /// So many characters of its answer are given.
 const TRIAL_SHOWN: usize = 60;
 
-/// What is told about the files of a model while they are fetched.
+/// Progress of the files of a model while they are fetched.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Download<'a> {
@@ -40,7 +40,7 @@ pub enum Download<'a> {
 /// Is told how fetching the files of a model goes.
 pub type DownloadObserver = Arc<dyn Fn(Download<'_>) + Send + Sync>;
 
-/// What this process knows about models.
+/// The models that this process can choose from and open.
 #[derive(Clone)]
 pub struct Models {
     /// What is configured.
@@ -169,7 +169,7 @@ impl Models {
         }
     }
 
-    /// How much is to be fetched before a model can be used for the first time, in bytes; `None` if nothing is.
+    /// Returns how much is to be fetched before a model can be used for the first time, in bytes; `None` if nothing is.
     #[must_use]
     pub fn to_fetch(&self, name: &ModelName) -> Option<u64> {
         let ModelName::Local { model } = name else { return None };

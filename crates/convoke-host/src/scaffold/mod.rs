@@ -11,7 +11,7 @@ use convoke_config::{NewFile, replace_file};
 /// What is not to be shared: keys. Runs, with everything that was said in them, are not kept in the folder.
 const IGNORED: [&str; 1] = ["credentials.toml"];
 
-/// What is to be written.
+/// A plan of the first files of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectPlan {
     /// The workflow's name.
@@ -35,7 +35,7 @@ pub enum Watcher {
     Person,
 }
 
-/// What became of the files.
+/// The files of a project after writing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrittenProject {
@@ -55,7 +55,7 @@ pub struct ScaffoldError {
 }
 
 impl ProjectPlan {
-    /// What is written if nobody is asked, for a folder of this name.
+    /// The plan if nobody is asked, for a folder of this name.
     #[must_use]
     pub fn usual(folder: &str) -> Self {
         Self { name: name_of(folder), goal: None, model: None, watcher: Watcher::Nobody }
@@ -85,7 +85,7 @@ impl ProjectPlan {
     }
 }
 
-/// Whether both files of a project are there.
+/// Checks whether both files of a project are there.
 #[must_use]
 pub fn is_project(folder: &Path) -> bool {
     files(folder).iter().all(|file| file.exists())

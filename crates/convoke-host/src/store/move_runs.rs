@@ -17,7 +17,7 @@ use super::project_folder::{make_place, remove_place};
 use crate::HostError;
 use crate::tools::scratchpad_file;
 
-/// Why runs were not moved. Nothing is lost.
+/// An error in moving runs. Nothing is lost.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MoveError {
@@ -74,7 +74,7 @@ pub enum MoveError {
     },
 }
 
-/// What was moved.
+/// The runs that were moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MovedRuns {

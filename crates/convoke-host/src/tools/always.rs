@@ -11,7 +11,7 @@ use convoke_tools::policy::{NarrowRule, Policy, PolicyGate, PolicyOutcome, Polic
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-/// Where rules are written, and what they are tried with.
+/// The writer of rules that allow a call for ever, and what they are tried with.
 #[derive(Clone)]
 pub struct AlwaysAllow {
     pub(super) gate: PolicyGate,

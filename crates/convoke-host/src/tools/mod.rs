@@ -45,7 +45,7 @@ pub struct RunTools {
     left_alone: Vec<String>,
 }
 
-/// What is done about the MCP servers that the user has agreed to.
+/// The treatment of MCP servers that the user has agreed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ServerStartup {
     /// They are started, and asked what tools they have.
@@ -129,7 +129,7 @@ impl RunTools {
         self.servers.close().await;
     }
 
-    /// Where a person's "always" is written; `None` for a user without a place for settings.
+    /// Returns the writer of a person's "always"; `None` for a user without a place for settings.
     #[must_use]
     pub fn always(&self) -> Option<AlwaysAllow> {
         let (gate, tools, policies) = (self.gate.clone(), self.tools.clone(), Arc::clone(&self.policies));
