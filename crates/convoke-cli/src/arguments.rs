@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: every command, its options, and their defaults.
 
 use std::path::PathBuf;
 use std::time::Duration;

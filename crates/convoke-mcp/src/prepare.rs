@@ -1,4 +1,4 @@
-//! Resolves a server's configuration: variables expanded, the program found, secrets collected.
+//! Resolves a server's configuration: variables expanded, those it inherits chosen, the program found, secrets collected.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

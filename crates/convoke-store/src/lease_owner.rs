@@ -1,6 +1,6 @@
-//! Lease owners, and whether they are still alive.
+//! Lease owners: how long a lease lasts, how often it is renewed, and whether its owner is still alive.
 //!
-//! A owner is a host, a process and a store handle within it. A process is told from a later one with the same
+//! An owner is a host, a process and a store handle within it. A process is told from a later one with the same
 //! number by when it started. One that cannot be looked for from here, on another host or in another container, counts as
 //! alive as long as it renews its leases. In doubt a owner counts as alive: taking over is then the user's decision, never ours.
 

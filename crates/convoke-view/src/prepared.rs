@@ -1,4 +1,4 @@
-//! The prepared arguments: everything that is needed between `fork` and `exec`, made before it: there, nothing can be allocated.
+//! The prepared arguments: mounts, devices, limits and filters, made before `fork`: between it and `exec` nothing can be allocated.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};

@@ -1,4 +1,4 @@
-//! `convoke attend`
+//! `convoke attend`: goes on with runs that are due, and says what became of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tool specifications.
+//! Tool specifications: name, schema, effects, time limit, and how much a result may hold.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Compares what was said with what was done, without asking a model.
+//! Compares what was said with what was done, without asking a model, and holds the thresholds that count as trouble.
 
 use super::{Assessment, Commitment, Confidence, Product, Review, Trigger};
 

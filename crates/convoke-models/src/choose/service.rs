@@ -1,4 +1,4 @@
-//! The table of services known by name: address, protocol, and variables of the key.
+//! The table of services known by name, in the order of preference: address, protocol, and variables of the key.
 
 use crate::provider::Provider;
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::ignore_rules::IgnoreRules;
 use super::{HasPath, MOST_BYTES, is_git_folder, note, plural, tool};
 use crate::blocking::CancelFlag;
-use crate::workspace::{FileError, Kind, Protection, TreeEntry, Visit, Workspace};
+use crate::workspace::{FileError, FileKind, Protection, TreeEntry, Visit, Workspace};
 
 /// Paths given when nobody says how many.
 const MOST_PATHS: usize = 500;
@@ -111,7 +111,7 @@ fn find(workspace: &Workspace, arguments: Glob, cancel: &CancelFlag) -> Result<S
         }
         let below = entry.path.strip_prefix(&place.path).unwrap_or(entry.path);
         let is_match = matcher.is_match(below);
-        if (is_match || entry.kind == Kind::Folder) && ignored.passes_over(&entry) {
+        if (is_match || entry.kind == FileKind::Folder) && ignored.passes_over(&entry) {
             return Ok(Visit::Pass);
         }
         if is_match {
@@ -120,7 +120,7 @@ fn find(workspace: &Workspace, arguments: Glob, cancel: &CancelFlag) -> Result<S
             } else {
                 found += 1;
                 if found <= arguments.limit && result.len() < MOST_BYTES {
-                    let end = if entry.kind == Kind::Folder { "/\n" } else { "\n" };
+                    let end = if entry.kind == FileKind::Folder { "/\n" } else { "\n" };
                     result.push_str(&entry.path.display().to_string());
                     result.push_str(end);
                 } else {

@@ -14,7 +14,7 @@ use super::ignore_rules::IgnoreRules;
 use super::{HasPath, MOST_BYTES, is_git_folder, note, plural, tool};
 use crate::blocking::CancelFlag;
 use crate::workspace::{
-    FileError, Follow, HardLinkCensus, Kind, OpenFile, Protection, TreeEntry, Visit, Workspace, is_binary,
+    FileError, FileKind, Follow, HardLinkCensus, OpenFile, Protection, TreeEntry, Visit, Workspace, is_binary,
 };
 
 /// Lines given when nobody says how many.
@@ -91,7 +91,7 @@ fn search(workspace: &Workspace, arguments: Grep, cancel: &CancelFlag) -> Result
     };
     let mut census = HardLinkCensus::default();
     let place = workspace.resolve(&arguments.path, Follow::Links)?;
-    if place.kind() != Some(Kind::Folder) {
+    if place.kind() != Some(FileKind::Folder) {
         // Whoever names a file is told why it cannot be searched.
         search.lines_of(&mut workspace.open_place(&place, &mut census)?)?;
         return Ok(search.result());
@@ -116,8 +116,8 @@ fn search(workspace: &Workspace, arguments: Grep, cancel: &CancelFlag) -> Result
             return Ok(Visit::Pass);
         }
         // What would not be searched anyway is not told of.
-        let is_wanted = entry.kind == Kind::File && search.includes(&entry, &place.path);
-        if (is_wanted || entry.kind == Kind::Folder) && ignored.passes_over(&entry) {
+        let is_wanted = entry.kind == FileKind::File && search.includes(&entry, &place.path);
+        if (is_wanted || entry.kind == FileKind::Folder) && ignored.passes_over(&entry) {
             return Ok(Visit::Pass);
         }
         if !is_wanted {

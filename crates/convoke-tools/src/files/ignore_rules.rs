@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::{note, plural};
-use crate::workspace::{Follow, HardLinkCensus, Kind, Protection, TreeEntry, Workspace};
+use crate::workspace::{FileKind, Follow, HardLinkCensus, Protection, TreeEntry, Workspace};
 
 /// Where a folder's rules are. Later files override earlier ones, and folders those above them.
 const RULES: [&str; 3] = [".git/info/exclude", ".gitignore", ".ignore"];
@@ -55,7 +55,7 @@ impl<'w> IgnoreRules<'w> {
         let mut above: Vec<&Path> =
             named.ancestors().filter(|folder| !folder.as_os_str().is_empty()).collect();
         above.reverse();
-        ignored.is_off = above.into_iter().any(|folder| ignored.is_ignored(folder, Kind::Folder));
+        ignored.is_off = above.into_iter().any(|folder| ignored.is_ignored(folder, FileKind::Folder));
         ignored
     }
 
@@ -72,7 +72,7 @@ impl<'w> IgnoreRules<'w> {
         }
         self.passed += 1;
         if self.named.len() < MOST_NAMED {
-            let end = if entry.kind == Kind::Folder { "/" } else { "" };
+            let end = if entry.kind == FileKind::Folder { "/" } else { "" };
             self.named.push(format!("{}{end}", entry.path.display()));
         }
         true
@@ -90,11 +90,11 @@ impl<'w> IgnoreRules<'w> {
         }
     }
 
-    fn is_ignored(&mut self, path: &Path, kind: Kind) -> bool {
+    fn is_ignored(&mut self, path: &Path, kind: FileKind) -> bool {
         self.stand_in(path.parent().unwrap_or(Path::new("")));
         let decided = self.levels.iter().rev().find_map(|level| {
             let below = path.strip_prefix(&level.folder).ok()?;
-            let found = level.rules.matched(below, kind == Kind::Folder);
+            let found = level.rules.matched(below, kind == FileKind::Folder);
             (!found.is_none()).then(|| found.is_ignore())
         });
         decided.unwrap_or(false)
@@ -140,7 +140,7 @@ impl<'w> IgnoreRules<'w> {
     fn text(&mut self, path: &Path) -> Option<String> {
         let place = self.workspace.resolve(path, Follow::Nothing).ok()?;
         // Links on the way to it lead elsewhere too: `.git` may be one.
-        if place.path != path || place.kind() != Some(Kind::File) {
+        if place.path != path || place.kind() != Some(FileKind::File) {
             return None;
         }
         let opened = self.workspace.open_place(&place, &mut self.census).ok()?;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::ignore_rules::IgnoreRules;
 use super::{HasPath, MOST_BYTES, note, tool};
 use crate::blocking::CancelFlag;
-use crate::workspace::{FileError, Follow, Kind, Protection, TreeEntry, Visit, Workspace};
+use crate::workspace::{FileError, FileKind, Follow, Protection, TreeEntry, Visit, Workspace};
 
 /// The most entries that are listed.
 const MOST_ENTRIES: usize = 1_000;
@@ -144,13 +144,13 @@ fn about(entry: &TreeEntry<'_>) -> String {
         _ => "",
     };
     match entry.kind {
-        Kind::Folder => format!("/{protected}"),
-        Kind::Link => format!("  (link){protected}"),
-        Kind::Other(kind) => format!("  ({kind})"),
-        Kind::File if protected.is_empty() => {
+        FileKind::Folder => format!("/{protected}"),
+        FileKind::Link => format!("  (link){protected}"),
+        FileKind::Other(kind) => format!("  ({kind})"),
+        FileKind::File if protected.is_empty() => {
             let size = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_size);
             size.map_or(String::new(), |bytes| format!("  {bytes}"))
         }
-        Kind::File => protected.to_owned(),
+        FileKind::File => protected.to_owned(),
     }
 }

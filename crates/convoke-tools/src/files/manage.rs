@@ -10,7 +10,7 @@ use super::preimage::{content_at, identity_at, with_preimage};
 use super::{HasPath, plural, tool};
 use crate::blocking::CancelFlag;
 use crate::workspace::{
-    Existing, FileError, Follow, HardLinkCensus, Kind, Protection, TreeEntry, Visit, Workspace, shown,
+    Existing, FileError, FileKind, Follow, HardLinkCensus, Protection, TreeEntry, Visit, Workspace, shown,
 };
 
 /// The most files that are copied at once.
@@ -126,7 +126,7 @@ pub(super) fn mv(workspace: &Workspace) -> FunctionTool {
         let there = |path: &str| workspace.resolve(path, Follow::Nothing).map(|place| place.kind());
         Ok(match (there(&arguments.source)?, there(&arguments.destination)?) {
             (Some(_), None) => Reconciliation::NotDone,
-            (None, Some(kind)) if kind != Kind::Folder => {
+            (None, Some(kind)) if kind != FileKind::Folder => {
                 Reconciliation::Done(format!("moved {} to {}", arguments.source, arguments.destination))
             }
             _ => Reconciliation::Unknown,
@@ -205,7 +205,7 @@ fn target(workspace: &Workspace, arguments: &Transfer) -> Result<String, FileErr
     let target = workspace.resolve(&arguments.destination, Follow::Links)?;
     let source = workspace.resolve(&arguments.source, Follow::Nothing)?;
     let path = match (target.kind(), source.path.file_name()) {
-        (Some(Kind::Folder), Some(name)) => target.path.join(name),
+        (Some(FileKind::Folder), Some(name)) => target.path.join(name),
         _ => target.path,
     };
     Ok(path.display().to_string())
@@ -215,14 +215,14 @@ fn copy(workspace: &Workspace, arguments: &Transfer, cancel: &CancelFlag) -> Res
     let _alone = workspace.changing();
     let source = workspace.resolve(&arguments.source, Follow::Links)?;
     let mut target = workspace.resolve(&arguments.destination, Follow::Links)?;
-    if target.kind() == Some(Kind::Folder)
+    if target.kind() == Some(FileKind::Folder)
         && let Some(name) = source.path.file_name()
     {
         target = workspace.resolve(target.path.join(name), Follow::Links)?;
     }
     let mut census = HardLinkCensus::default();
     let destination = target.path.clone();
-    if source.kind() != Some(Kind::Folder) {
+    if source.kind() != Some(FileKind::Folder) {
         workspace.copy_file(&source, target, arguments.existing(), &mut census)?;
         return Ok(format!("copied {} to {}", arguments.source, shown(&destination)));
     }
@@ -235,7 +235,7 @@ fn copy(workspace: &Workspace, arguments: &Transfer, cancel: &CancelFlag) -> Res
     workspace.nothing_protected_in(&source, "copy", |how| how == Protection::Secret)?;
     let mut files = Vec::new();
     workspace.walk_place(&source, &mut |entry: TreeEntry<'_>| {
-        if entry.kind == Kind::File {
+        if entry.kind == FileKind::File {
             files.push(entry.path.to_owned());
         }
         Ok(if files.len() > MOST_COPIED { Visit::Stop } else { Visit::Enter })

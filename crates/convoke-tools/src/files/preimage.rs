@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::HasPath;
 use crate::blocking::{CancelFlag, blocking};
-use crate::workspace::{FileError, Follow, HardLinkCensus, Kind, ResolvedPath, Target, Workspace};
+use crate::workspace::{FileError, FileKind, Follow, HardLinkCensus, ResolvedPath, Target, Workspace};
 
 /// Looks at what a call is about to change.
 pub(super) type CaptureState<A> = fn(&Workspace, &A) -> Result<Value, FileError>;
@@ -63,7 +63,7 @@ pub(super) fn changed(seen: &Value, now: &str, done: impl FnOnce() -> String) ->
 /// What a file has in it, as a digest; `null` for nothing, and for what has no content.
 pub(super) fn content_at(workspace: &Workspace, path: impl AsRef<Path>) -> Result<Value, FileError> {
     let place = workspace.resolve(path, Follow::Links)?;
-    if place.kind() != Some(Kind::File) {
+    if place.kind() != Some(FileKind::File) {
         return Ok(Value::Null);
     }
     Ok(digest(&workspace.open_place(&place, &mut HardLinkCensus::default())?.read_all()?))

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 /// What a file in a folder of git's is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum RepositoryFile {
     /// Settings, some of which execute.
     Config,
     /// A program that git runs, or the folder of those.
@@ -20,7 +20,7 @@ pub(crate) enum Part {
 }
 
 /// The part that a file is, by its path from the folder of git's that it is in.
-pub(crate) fn part_of(path: &Path) -> Part {
+pub(crate) fn part_of(path: &Path) -> RepositoryFile {
     let names: Vec<String> = path
         .components()
         .filter_map(|part| match part {
@@ -34,16 +34,16 @@ pub(crate) fn part_of(path: &Path) -> Part {
         ["worktrees", _, ref rest @ ..] if !rest.is_empty() => {
             part_of(&rest.iter().collect::<std::path::PathBuf>())
         }
-        ["config" | "config.worktree"] | ["config.lock" | "config.worktree.lock"] => Part::Config,
-        ["hooks", name] if name.ends_with(".sample") => Part::Sample,
-        ["hooks", ..] => Part::Hook,
-        ["rebase-merge" | "rebase-apply" | "sequencer", ..] => Part::Progress,
+        ["config" | "config.worktree"] | ["config.lock" | "config.worktree.lock"] => RepositoryFile::Config,
+        ["hooks", name] if name.ends_with(".sample") => RepositoryFile::Sample,
+        ["hooks", ..] => RepositoryFile::Hook,
+        ["rebase-merge" | "rebase-apply" | "sequencer", ..] => RepositoryFile::Progress,
         // Remotes can be written there as well as in the settings. Shells have read the names of a bisection.
-        ["remotes" | "branches", ..] | ["bisect_names" | "bisect_run"] => Part::Pointer,
+        ["remotes" | "branches", ..] | ["bisect_names" | "bisect_run"] => RepositoryFile::Pointer,
         ["commondir"] | ["info", "attributes"] | ["objects", "info", "alternates" | "http-alternates"] => {
-            Part::Pointer
+            RepositoryFile::Pointer
         }
-        _ => Part::Data,
+        _ => RepositoryFile::Data,
     }
 }
 
@@ -106,23 +106,23 @@ mod tests {
     #[test]
     fn parts_are_told_apart() {
         for (path, part) in [
-            ("config", Part::Config),
-            ("Config.worktree", Part::Config),
-            ("worktrees/a/config.worktree", Part::Config),
-            ("hooks/pre-commit", Part::Hook),
-            ("HOOKS", Part::Hook),
-            ("hooks/pre-commit.sample", Part::Sample),
-            ("rebase-merge/git-rebase-todo", Part::Progress),
-            ("worktrees/a/rebase-merge/strategy", Part::Progress),
-            ("rebase-apply", Part::Progress),
-            ("sequencer/opts", Part::Progress),
-            ("remotes/origin", Part::Pointer),
-            ("branches/origin", Part::Pointer),
-            ("commondir", Part::Pointer),
-            ("objects/info/alternates", Part::Pointer),
-            ("objects/ab/cdef", Part::Data),
-            ("HEAD", Part::Data),
-            ("refs/heads/config", Part::Data),
+            ("config", RepositoryFile::Config),
+            ("Config.worktree", RepositoryFile::Config),
+            ("worktrees/a/config.worktree", RepositoryFile::Config),
+            ("hooks/pre-commit", RepositoryFile::Hook),
+            ("HOOKS", RepositoryFile::Hook),
+            ("hooks/pre-commit.sample", RepositoryFile::Sample),
+            ("rebase-merge/git-rebase-todo", RepositoryFile::Progress),
+            ("worktrees/a/rebase-merge/strategy", RepositoryFile::Progress),
+            ("rebase-apply", RepositoryFile::Progress),
+            ("sequencer/opts", RepositoryFile::Progress),
+            ("remotes/origin", RepositoryFile::Pointer),
+            ("branches/origin", RepositoryFile::Pointer),
+            ("commondir", RepositoryFile::Pointer),
+            ("objects/info/alternates", RepositoryFile::Pointer),
+            ("objects/ab/cdef", RepositoryFile::Data),
+            ("HEAD", RepositoryFile::Data),
+            ("refs/heads/config", RepositoryFile::Data),
         ] {
             assert_eq!(part_of(Path::new(path)), part, "{path}");
         }

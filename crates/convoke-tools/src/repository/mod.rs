@@ -20,6 +20,6 @@ pub(crate) use controls::Controls;
 pub(crate) use controls::identity;
 #[cfg(target_os = "linux")]
 pub(crate) use layout::is_harmless_pointer;
-pub(crate) use layout::{Part, is_repository, part_of};
+pub(crate) use layout::{RepositoryFile, is_repository, part_of};
 #[cfg(target_os = "linux")]
 pub(crate) use progress::is_harmless_progress;

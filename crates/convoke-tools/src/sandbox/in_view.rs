@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::command_processes::{marked_usage, marked_usage_with_sockets};
 use super::control_group::{self, ControlGroup};
 use super::filter::{self, FilterExceptions, Sockets};
-use super::gate::{Changes, Gate, Out, Secrets};
+use super::gate::{Changes, Gate, GateResult, Secrets};
 use super::inventory::Identity;
 use super::landlock::SETTINGS;
 use super::layers::Layers;
@@ -28,7 +28,7 @@ use super::usage_monitor::UsageMonitor;
 use super::{CommandEnd, CommandResult, Network, Sandbox, SandboxCommand, SandboxError, notes};
 use crate::network::{self, HostAsker, Proxy, RunningProxy};
 use crate::repository::Controls;
-use crate::workspace::{Follow, Kind, Target};
+use crate::workspace::{FileKind, Follow, Target};
 
 /// Threads that a process may have on average.
 const THREADS: u64 = 8;
@@ -104,7 +104,7 @@ impl HeldChanges {
         // Once begun, it is done to its end: whoever gives up waiting only does not hear of it.
         let brought = tokio::task::spawn_blocking(move || {
             if begun.layers.are_unchanged() {
-                return Ok(Out::default());
+                return Ok(GateResult::default());
             }
             let out = begun.layers.come_out()?;
             Ok::<_, SandboxError>(begun.known.gate(&sandbox)?.bring_out(&out)?)
@@ -166,7 +166,7 @@ struct StartedView {
 struct WorkspaceSnapshot {
     since: (i64, i64),
     controls: Vec<Controls>,
-    hidden: Vec<(PathBuf, Kind)>,
+    hidden: Vec<(PathBuf, FileKind)>,
     folders: HashMap<PathBuf, Identity>,
 }
 
@@ -213,7 +213,7 @@ impl WorkspaceSnapshot {
 fn begin(sandbox: &Sandbox, task: &SandboxCommand, mark: u64) -> Result<StartedView, SandboxError> {
     let top = sandbox.workspace.path();
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
-    if matches!(place.target, Target::Missing { .. }) || place.kind() != Some(Kind::Folder) {
+    if matches!(place.target, Target::Missing { .. }) || place.kind() != Some(FileKind::Folder) {
         sandbox.workspace.open_folder(&place)?;
     }
     sandbox.workspace.protected().may_read(&place.path)?;

@@ -1,4 +1,4 @@
-//! What must not be in a view, found without looking through everything each time.
+//! The inventory of secrets: what must not be in a view, found without looking through everything each time.
 //!
 //! A folder is listed again only if it was changed since: the kernel sets the time of a folder's last change, and nobody can
 //! set it back. What cannot be looked into is hidden as a whole: nobody knows what is in there.
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::made;
 use crate::repository::is_repository;
-use crate::workspace::{FileError, Kind, Protected, Protection, listed};
+use crate::workspace::{FileError, FileKind, Protected, Protection, listed};
 
 /// A folder that was changed so shortly before it was listed may have been changed again within the same tick of the clock.
 const TICK: Duration = Duration::from_millis(50);
@@ -34,15 +34,15 @@ struct Listed {
     changed: (i64, i64),
     is_settled: bool,
     folders: Vec<OsString>,
-    hidden: Vec<(OsString, Kind)>,
+    hidden: Vec<(OsString, FileKind)>,
     is_tree: bool,
 }
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundSecrets {
     /// What is hidden: every name that a secret has, and what is no file; a folder with everything in it.
-    pub(super) hidden: Vec<(PathBuf, Kind)>,
+    pub(super) hidden: Vec<(PathBuf, FileKind)>,
     /// Folders that are working trees of git, or repositories without one.
     pub(super) trees: Vec<PathBuf>,
     /// Which folders were where, by device and number.
@@ -58,8 +58,8 @@ pub(super) fn identity(stat: &Stat) -> Identity {
 
 impl Inventory {
     /// What must be hidden of a folder, whose secrets have these names.
-    pub(super) fn look(&mut self, top: &Path, protected: &Protected) -> Result<Found, FileError> {
-        let mut found = Found::default();
+    pub(super) fn look(&mut self, top: &Path, protected: &Protected) -> Result<FoundSecrets, FileError> {
+        let mut found = FoundSecrets::default();
         let mut known = std::mem::take(&mut self.folders);
         let device = stat(top).map_err(|errno| FileError::io("look at", Path::new(""), errno))?.st_dev;
         let mut ahead = vec![PathBuf::new()];
@@ -80,7 +80,7 @@ impl Inventory {
                         "denied: the workspace cannot be looked through".to_owned(),
                     ));
                 }
-                found.hidden.push((path, Kind::Folder));
+                found.hidden.push((path, FileKind::Folder));
                 continue;
             };
             if listed.is_tree {
@@ -93,20 +93,20 @@ impl Inventory {
         }
         found
             .hidden
-            .retain(|(path, kind)| *kind != Kind::File || !made::is_by_a_command(&top.join(path), path));
+            .retain(|(path, kind)| *kind != FileKind::File || !made::is_by_a_command(&top.join(path), path));
         self.other_names(top, &mut found);
         Ok(found)
     }
 
     /// Hides secrets by the other names they have. That a file got one shows in the file only.
-    fn other_names(&self, top: &Path, found: &mut Found) {
+    fn other_names(&self, top: &Path, found: &mut FoundSecrets) {
         let linked = |path: &Path| {
             let stat = stat(&top.join(path)).ok()?;
             let is_linked =
                 FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 1;
             is_linked.then_some((stat.st_dev, stat.st_ino))
         };
-        let files = found.hidden.iter().filter(|(_, kind)| *kind == Kind::File);
+        let files = found.hidden.iter().filter(|(_, kind)| *kind == FileKind::File);
         let secrets: BTreeSet<(u64, u64)> = files.filter_map(|(path, _)| linked(path)).collect();
         if secrets.is_empty() {
             return;
@@ -115,7 +115,7 @@ impl Inventory {
             let entries = opened(&top.join(path)).and_then(|folder| listed(&folder, path).ok());
             for (name, kind) in entries.into_iter().flatten() {
                 let path = path.join(name);
-                if kind == Kind::File && linked(&path).is_some_and(|file| secrets.contains(&file)) {
+                if kind == FileKind::File && linked(&path).is_some_and(|file| secrets.contains(&file)) {
                     found.hidden.push((path, kind));
                 }
             }
@@ -141,12 +141,12 @@ impl Listed {
             let is_secret = protected.of(&path.join(&name)) == Some(Protection::Secret);
             match kind {
                 // Sockets are other programs', and pipes somebody else's.
-                _ if is_secret || matches!(kind, Kind::Other(_)) => listed.hidden.push((name, kind)),
+                _ if is_secret || matches!(kind, FileKind::Other(_)) => listed.hidden.push((name, kind)),
                 _ if name == ".git" => {
                     listed.is_tree = true;
-                    listed.folders.extend((kind == Kind::Folder).then_some(name));
+                    listed.folders.extend((kind == FileKind::Folder).then_some(name));
                 }
-                Kind::Folder => listed.folders.push(name),
+                FileKind::Folder => listed.folders.push(name),
                 _ => {}
             }
         }

@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::protected_paths::ProtectedPaths;
 use super::{Network, Sandbox, SandboxError};
-use crate::workspace::{Follow, Kind, Workspace, listed};
+use crate::workspace::{FileKind, Follow, Workspace, listed};
 
 /// Programs and libraries.
 pub(super) const SYSTEM: &[&str] =
@@ -183,8 +183,8 @@ impl Rules {
                 continue;
             }
             match kind {
-                Kind::Folder => self.open(workspace, &child, access, holes)?,
-                Kind::File => {
+                FileKind::Folder => self.open(workspace, &child, access, holes)?,
+                FileKind::File => {
                     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                     let file: Result<OwnedFd, _> = openat(&handle, &name, flags, Mode::empty());
                     // Gone meanwhile: nothing to open.
@@ -192,7 +192,7 @@ impl Rules {
                         self.allow(file, access, true)?;
                     }
                 }
-                Kind::Link | Kind::Other(_) => {}
+                FileKind::Link | FileKind::Other(_) => {}
             }
         }
         Ok(())

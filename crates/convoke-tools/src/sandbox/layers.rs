@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::SandboxError;
-use super::inventory::Found;
+use super::inventory::FoundSecrets;
 use super::scratch::Scratch;
 
 /// The folders of one view. They go with it, and with them everything that has not come out.
@@ -18,7 +18,12 @@ pub(super) struct Layers {
 
 impl Layers {
     /// Makes those of a command, which has this mark, at a place that [`place`] has found.
-    pub(super) fn make(place: &Path, mark: u64, top: &Path, found: &Found) -> Result<Self, SandboxError> {
+    pub(super) fn make(
+        place: &Path,
+        mark: u64,
+        top: &Path,
+        found: &FoundSecrets,
+    ) -> Result<Self, SandboxError> {
         let layers = Self { scratch: Scratch::numbered(place, mark, &["root", "hidden", "upper", "work"])? };
         // In a view the workspace has the mode that its uppermost layer has.
         for layer in ["hidden", "upper"] {
@@ -30,7 +35,7 @@ impl Layers {
 
     /// Puts a socket that nobody listens at in the place of each secret: it cannot be opened, so nobody takes it for an empty
     /// file, or for one that was removed, and commits that.
-    fn hide(&self, top: &Path, found: &Found) -> std::io::Result<()> {
+    fn hide(&self, top: &Path, found: &FoundSecrets) -> std::io::Result<()> {
         let hidden = self.scratch.path().join("hidden");
         let above = found.hidden.iter().flat_map(|(path, _)| path.ancestors().skip(1));
         let folders: BTreeSet<&Path> = above.filter(|folder| !folder.as_os_str().is_empty()).collect();
@@ -118,7 +123,8 @@ mod tests {
     #[test]
     fn of_a_view_that_was_left_it_is_known_whether_something_came_out() {
         let (place, top) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let make = |mark| Layers::make(place.path(), mark, top.path(), &Found::default()).expect("layers");
+        let make =
+            |mark| Layers::make(place.path(), mark, top.path(), &FoundSecrets::default()).expect("layers");
         let path = |mark| Scratch::place(place.path(), mark);
         let used = make(1);
         assert!(!Layers::had_kept_everything(&path(1)), "it is in use");

@@ -69,7 +69,7 @@ pub use toolchains::Toolchains;
 pub(crate) use self::command_slot::{CommandSlot, interrupted};
 use self::environment::PrivateFolder;
 pub(crate) use self::in_view::HeldChanges;
-use self::inventory::{Found, Inventory};
+use self::inventory::{FoundSecrets, Inventory};
 use self::process::ChosenConfinement;
 pub(crate) use self::process::EndedCommand;
 use self::start::InPlaceConfinement;
@@ -335,7 +335,7 @@ impl Sandbox {
     }
 
     /// What must be hidden of a folder.
-    fn look(&self, folder: &Path) -> Result<Found, FileError> {
+    fn look(&self, folder: &Path) -> Result<FoundSecrets, FileError> {
         let mut inventories = self.inventories.lock().unwrap_or_else(PoisonError::into_inner);
         let inventory = inventories.entry(folder.to_owned()).or_default();
         inventory.look(folder, self.workspace.protected())

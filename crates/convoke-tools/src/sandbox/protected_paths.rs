@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, statat};
 
-use crate::workspace::{FileError, Kind, Protection, TreeEntry, Visit, Workspace};
+use crate::workspace::{FileError, FileKind, Protection, TreeEntry, Visit, Workspace};
 
 /// The paths that are protected in a workspace now.
 #[derive(Debug, Default)]
 pub(super) struct ProtectedPaths {
     /// Neither read nor changed: every name that a secret has in the workspace; a folder with everything in it.
-    pub(super) secret: Vec<(PathBuf, Kind)>,
+    pub(super) secret: Vec<(PathBuf, FileKind)>,
     /// Read, but not changed.
-    pub(super) read_only: Vec<(PathBuf, Kind)>,
+    pub(super) read_only: Vec<(PathBuf, FileKind)>,
     /// Every folder above a secret.
     around: BTreeSet<PathBuf>,
 }
@@ -27,7 +27,7 @@ impl ProtectedPaths {
     /// Those of a folder outside of the workspace, where sockets are holes too: they are other programs'.
     pub(super) fn beyond(folder: &Workspace) -> Result<Self, FileError> {
         Self::found(folder, |entry| match entry.kind {
-            Kind::Other(_) => Some(Protection::Secret),
+            FileKind::Other(_) => Some(Protection::Secret),
             _ => entry.protection,
         })
     }
@@ -40,7 +40,7 @@ impl ProtectedPaths {
         let mut with_other_names = BTreeSet::new();
         workspace.walk(".", &mut |entry: TreeEntry<'_>| {
             // A file in the place of a repository says where the repository is.
-            let is_pointer = entry.name == ".git" && entry.kind != Kind::Folder;
+            let is_pointer = entry.name == ".git" && entry.kind != FileKind::Folder;
             match protection(&entry).or(is_pointer.then_some(Protection::ReadOnly)) {
                 None => return Ok(Visit::Enter),
                 Some(Protection::Secret) => {
@@ -63,7 +63,7 @@ impl ProtectedPaths {
         Ok(holes)
     }
 
-    fn hide(&mut self, path: &Path, kind: Kind) {
+    fn hide(&mut self, path: &Path, kind: FileKind) {
         self.around.extend(path.ancestors().skip(1).map(Path::to_owned));
         self.secret.push((path.to_owned(), kind));
     }
@@ -85,7 +85,7 @@ impl ProtectedPaths {
 
 /// A file's device and number, if it is one with several names: each is a way to it.
 fn file_with_other_names(entry: &TreeEntry<'_>) -> Option<(u64, u64)> {
-    if entry.kind != Kind::File {
+    if entry.kind != FileKind::File {
         return None;
     }
     let stat = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, chmodat, fchmod, fstat, symlinkat};
 
 use super::protected_paths::ProtectedPaths;
-use crate::workspace::{FileError, Follow, Kind, Protected, Protection, Target, TreeEntry, Visit, Workspace};
+use crate::workspace::{
+    FileError, FileKind, Follow, Protected, Protection, Target, TreeEntry, Visit, Workspace,
+};
 
 /// The most that is remembered, in bytes.
 const MOST: usize = 8 << 20;
@@ -110,7 +112,7 @@ impl ReadOnlySnapshot {
         let folders: BTreeSet<&Path> = self.files.keys().flat_map(|path| path.ancestors()).collect();
         for folder in folders {
             let Ok(place) = workspace.resolve(folder, Follow::Nothing) else { continue };
-            if let (Some(Kind::Folder), Target::There { name, stat }) = (place.kind(), &place.target)
+            if let (Some(FileKind::Folder), Target::There { name, stat }) = (place.kind(), &place.target)
                 && let Some(mode) = whole(stat.st_mode)
             {
                 let _ = chmodat(&*place.parent, name, mode, AtFlags::empty());
@@ -152,7 +154,7 @@ fn now(
     let mut all = vec![(path.to_owned(), None)];
     let place = workspace.resolve(path, Follow::Nothing)?;
     all[0].1 = place.kind();
-    if place.kind() == Some(Kind::Folder) {
+    if place.kind() == Some(FileKind::Folder) {
         workspace.walk_place(&place, &mut |entry: TreeEntry<'_>| {
             if entry.protection != Some(Protection::Secret) {
                 all.push((entry.path.to_owned(), Some(entry.kind)));
@@ -162,12 +164,12 @@ fn now(
     }
     for (path, kind) in all {
         let was = match kind {
-            Some(Kind::File) => {
+            Some(FileKind::File) => {
                 workspace.look(&path).map(|(content, mode)| ReadOnlyState::File { content, mode })
             }
-            Some(Kind::Link) => workspace.link_at(&path).map(ReadOnlyState::Link),
-            Some(Kind::Folder) => Ok(ReadOnlyState::Folder),
-            Some(Kind::Other(_)) | None => continue,
+            Some(FileKind::Link) => workspace.link_at(&path).map(ReadOnlyState::Link),
+            Some(FileKind::Folder) => Ok(ReadOnlyState::Folder),
+            Some(FileKind::Other(_)) | None => continue,
         };
         found.insert(path, was);
     }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use convoke_view::View;
 
 use super::Sandbox;
-use super::inventory::Found;
-use crate::workspace::Kind;
+use super::inventory::FoundSecrets;
+use crate::workspace::FileKind;
 
 /// Programs and libraries of the system.
 pub(super) const PROGRAMS: &[&str] =
@@ -78,11 +78,11 @@ impl Sandbox {
     }
 
     /// What is hidden of a folder with programs.
-    fn secrets_of(&self, folder: &Path) -> Option<Found> {
+    fn secrets_of(&self, folder: &Path) -> Option<FoundSecrets> {
         let mut found = self.look(folder).ok()?;
         found.hidden.retain(|(path, kind)| {
             let first = path.iter().next().unwrap_or(OsStr::new(""));
-            *kind != Kind::File || !PACKAGES.iter().any(|packages| first == *packages)
+            *kind != FileKind::File || !PACKAGES.iter().any(|packages| first == *packages)
         });
         Some(found)
     }
@@ -120,7 +120,7 @@ impl Sandbox {
         folders
     }
 
-    /// Folders with programs that are on the path, or that links on it lead to. Found out once.
+    /// Folders with programs that are on the path, or that links on it lead to. FoundSecrets out once.
     fn programs_elsewhere(&self) -> &BTreeSet<PathBuf> {
         self.elsewhere.get_or_init(|| {
             let own =
@@ -156,11 +156,11 @@ fn is_of_system(place: &Path) -> bool {
 }
 
 /// Hides the secrets of a folder outside of the workspace.
-pub(super) fn hidden_in(view: View, folder: &Path, found: &Found) -> View {
+pub(super) fn hidden_in(view: View, folder: &Path, found: &FoundSecrets) -> View {
     found.hidden.iter().fold(view, |view, (path, kind)| match kind {
-        Kind::Folder => view.empty(folder.join(path)),
+        FileKind::Folder => view.empty(folder.join(path)),
         // A link leads to something that is hidden by its own name, or is not there.
-        Kind::Link => view,
-        Kind::File | Kind::Other(_) => view.hidden(folder.join(path)),
+        FileKind::Link => view,
+        FileKind::File | FileKind::Other(_) => view.hidden(folder.join(path)),
     })
 }

@@ -1,4 +1,4 @@
-//! The fetcher: follows redirects hop by hop, each checked before anything is sent.
+//! The fetcher: ports, sizes and times that are allowed, and redirects followed hop by hop, each checked before anything is sent.
 
 use std::fmt;
 use std::sync::Arc;

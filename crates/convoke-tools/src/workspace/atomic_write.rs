@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::links::names_of;
 use super::open::FILE;
 use super::tree::{list, open};
-use super::{Kind, Workspace};
+use super::{FileKind, Workspace};
 
 /// How often a new file may be taken for one that was left behind, before that is called a failure.
 const ATTEMPTS: usize = 8;
@@ -74,7 +74,7 @@ impl Workspace {
         // It is not what was asked for, so what fails here fails quietly. The handle is for paths only, and not for lists.
         let Ok(folder) = open(folder.as_fd(), OsStr::new(".")) else { return };
         for (name, kind) in list(&folder, Path::new("")).unwrap_or_default() {
-            if kind == Kind::File
+            if kind == FileKind::File
                 && is_temporary(&name)
                 && let Some(_locked) = abandoned(&folder, &name)
             {

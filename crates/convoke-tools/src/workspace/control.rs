@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{FileError, Protection, Workspace};
-use crate::repository::{Controls, Part, is_repository, part_of};
+use crate::repository::{Controls, RepositoryFile, is_repository, part_of};
 
 /// What makes a folder one of git's.
 const MARKERS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
@@ -44,7 +44,7 @@ impl Workspace {
             let Some(name) = below.iter().next().and_then(|name| name.to_str()) else { return false };
             let is_there = |known: &str| folder.join(known).symlink_metadata().is_ok();
             match is_repository(&is_there) {
-                true => part_of(below) != Part::Data,
+                true => part_of(below) != RepositoryFile::Data,
                 // The last of what makes it one.
                 false => {
                     MARKERS.iter().any(|known| known.eq_ignore_ascii_case(name))

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::open::FILE;
 use super::remove::{empty, opened_up};
 use super::write::make_folder;
-use super::{FileError, Follow, Kind, Target, Workspace};
+use super::{FileError, FileKind, Follow, Target, Workspace};
 
 impl Workspace {
     /// A file's content and permissions, by its own name.
@@ -69,7 +69,7 @@ impl Workspace {
         let mut folder = std::sync::Arc::clone(self.root());
         for name in path {
             if let Ok(stat) = statat(&*folder, name, AtFlags::SYMLINK_NOFOLLOW)
-                && Kind::of(FileType::from_raw_mode(stat.st_mode)) != Kind::Folder
+                && FileKind::of(FileType::from_raw_mode(stat.st_mode)) != FileKind::Folder
             {
                 unlinkat(&*folder, name, AtFlags::empty()).map_err(failed)?;
             }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Stat, statat};
 
-use super::{FileError, Kind, TreeEntry, Visit, Workspace};
+use super::{FileError, FileKind, TreeEntry, Visit, Workspace};
 
 /// More files than this are not gone through to find names.
 const MOST_ENTRIES: usize = 500_000;
@@ -67,7 +67,7 @@ fn take(workspace: &Workspace) -> Result<HashMap<(u64, u64), Names>, FileError> 
         if seen > MOST_ENTRIES {
             return Ok(Visit::Stop);
         }
-        if entry.kind == Kind::File
+        if entry.kind == FileKind::File
             && let Ok(stat) = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW)
             && stat.st_nlink > 1
         {

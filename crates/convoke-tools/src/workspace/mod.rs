@@ -40,7 +40,7 @@ pub use protected::{InvalidPattern, Protected, Protection};
 pub(crate) use real_path::with_real;
 #[cfg(target_os = "linux")]
 pub(crate) use remove::{empty, opened_up};
-pub(crate) use resolve::{Follow, Kind, ResolvedPath, Target};
+pub(crate) use resolve::{FileKind, Follow, ResolvedPath, Target};
 use rustix::fs::{CWD, Mode, openat};
 #[cfg(target_os = "linux")]
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

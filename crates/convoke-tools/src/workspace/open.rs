@@ -8,7 +8,7 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
 use super::links::HardLinkCensus;
-use super::{FileError, Follow, Kind, ResolvedPath, Target, Workspace};
+use super::{FileError, FileKind, Follow, ResolvedPath, Target, Workspace};
 
 /// The longest file that a tool reads as a whole.
 const LONGEST: u64 = 16 << 20;
@@ -57,14 +57,14 @@ impl Workspace {
             Target::There { name, .. } => name,
             Target::Top => {
                 let path = place.path.clone();
-                return Err(FileError::WrongKind { path, is: Kind::Folder.name(), wanted: "a file" });
+                return Err(FileError::WrongKind { path, is: FileKind::Folder.name(), wanted: "a file" });
             }
             Target::Missing { .. } => return Err(FileError::Missing { path: place.path.clone() }),
         };
         let path = place.path.clone();
         let wrong =
-            |kind: Kind| FileError::WrongKind { path: path.clone(), is: kind.name(), wanted: "a file" };
-        if let Some(kind) = place.kind().filter(|kind| *kind != Kind::File) {
+            |kind: FileKind| FileError::WrongKind { path: path.clone(), is: kind.name(), wanted: "a file" };
+        if let Some(kind) = place.kind().filter(|kind| *kind != FileKind::File) {
             return Err(wrong(kind));
         }
         let file = openat(&*place.parent, name, FILE, Mode::empty()).map_err(|errno| match errno {
@@ -72,8 +72,8 @@ impl Workspace {
             errno => FileError::io("open", &path, errno),
         })?;
         let stat = fstat(&file).map_err(|errno| FileError::io("look at", &path, errno))?;
-        match Kind::of(FileType::from_raw_mode(stat.st_mode)) {
-            Kind::File => {}
+        match FileKind::of(FileType::from_raw_mode(stat.st_mode)) {
+            FileKind::File => {}
             kind => return Err(wrong(kind)),
         }
         census.may_read(self, &path, &stat)?;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::atomic_write::sync;
 use super::write::no_pointer;
 use super::{
-    Existing, FileError, Follow, Kind, Protection, ResolvedPath, Target, TreeEntry, Visit, Workspace,
+    Existing, FileError, FileKind, Follow, Protection, ResolvedPath, Target, TreeEntry, Visit, Workspace,
 };
 
 impl Workspace {
@@ -19,14 +19,14 @@ impl Workspace {
         let source = self.resolve(from, Follow::Nothing)?;
         self.may_take_away(&source, "move")?;
         let mut target = self.resolve(to, Follow::Links)?;
-        if target.kind() == Some(Kind::Folder) {
+        if target.kind() == Some(FileKind::Folder) {
             let Some(name) = source.path.file_name() else {
                 return Err(FileError::Unfit("the workspace itself cannot be moved".to_owned()));
             };
             target = self.resolve(target.path.join(name), Follow::Nothing)?;
         }
-        self.may_become(&target.path, source.kind().unwrap_or(Kind::File))?;
-        if source.kind() == Some(Kind::Folder) {
+        self.may_become(&target.path, source.kind().unwrap_or(FileKind::File))?;
+        if source.kind() == Some(FileKind::Folder) {
             self.may_move_into(&source, &target.path)?;
         }
         if target.path.starts_with(&source.path) {
@@ -34,7 +34,7 @@ impl Workspace {
         }
         match (target.kind(), existing) {
             (None, _) => {}
-            (Some(Kind::File), Existing::Replace) => drop(self.replaceable(&target, existing)?),
+            (Some(FileKind::File), Existing::Replace) => drop(self.replaceable(&target, existing)?),
             (Some(_), _) => return Err(FileError::Exists { path: target.path }),
         }
         let Target::There { name, .. } = &source.target else {
@@ -71,7 +71,7 @@ impl Workspace {
             return Err(FileError::Missing { path: place.path });
         };
         let failed = |errno: Errno| FileError::io("remove", &place.path, errno);
-        if place.kind() != Some(Kind::Folder) {
+        if place.kind() != Some(FileKind::Folder) {
             unlinkat(&*place.parent, name, AtFlags::empty())
                 .and_then(|()| sync(&place.parent))
                 .map_err(failed)?;
@@ -102,7 +102,7 @@ impl Workspace {
             return Err(FileError::Unfit(format!("the workspace itself is not for tools to {action}")));
         }
         match place.kind() {
-            Some(Kind::Folder) => self.nothing_protected_in(place, action, |_| true),
+            Some(FileKind::Folder) => self.nothing_protected_in(place, action, |_| true),
             Some(kind) => no_pointer(&place.path, kind, action),
             None => Ok(()),
         }
@@ -176,14 +176,14 @@ pub(crate) fn empty(folder: &OwnedFd, path: &Path, open: Open) -> Result<usize, 
         for (name, kind) in entries {
             let child = path.join(&name);
             let failed = |errno: Errno| FileError::io("remove", &child, errno);
-            if kind != Kind::Folder {
+            if kind != FileKind::Folder {
                 unlinkat(folder, &name, AtFlags::empty()).map_err(failed)?;
                 removed += 1;
                 continue;
             }
             let inner = open(folder, &name).map_err(failed)?;
             for (inside, kind) in super::tree::list(&inner, &child)? {
-                if kind == Kind::Folder {
+                if kind == FileKind::Folder {
                     // A folder is moved only by whoever may write in it.
                     open(&inner, &inside).map_err(failed)?;
                     let mut random = [0_u8; 8];

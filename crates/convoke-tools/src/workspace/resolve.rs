@@ -28,14 +28,14 @@ pub(crate) enum Follow {
 
 /// What there is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     File,
     Folder,
     Link,
     Other(&'static str),
 }
 
-impl Kind {
+impl FileKind {
     pub(crate) fn of(file_type: FileType) -> Self {
         match file_type {
             FileType::RegularFile => Self::File,
@@ -79,10 +79,10 @@ pub(crate) enum Target {
 }
 
 impl ResolvedPath {
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<FileKind> {
         match &self.target {
-            Target::Top => Some(Kind::Folder),
-            Target::There { stat, .. } => Some(Kind::of(FileType::from_raw_mode(stat.st_mode))),
+            Target::Top => Some(FileKind::Folder),
+            Target::There { stat, .. } => Some(FileKind::of(FileType::from_raw_mode(stat.st_mode))),
             Target::Missing { .. } => None,
         }
     }
@@ -165,10 +165,10 @@ impl<'a> Walk<'a> {
                 Err(errno) => return Err(FileError::io("look up", &self.path_of(&name), errno).into()),
             };
             let is_last = self.ahead.is_empty();
-            match Kind::of(FileType::from_raw_mode(stat.st_mode)) {
-                Kind::Link if !is_last || follow == Follow::Links => self.follow(&name)?,
+            match FileKind::of(FileType::from_raw_mode(stat.st_mode)) {
+                FileKind::Link if !is_last || follow == Follow::Links => self.follow(&name)?,
                 _ if is_last => return Ok(self.arrived(name, stat)),
-                Kind::Folder => self.enter(name)?,
+                FileKind::Folder => self.enter(name)?,
                 kind => {
                     self.stays_inside(std::iter::once(&name).chain(&self.ahead))?;
                     let path = self.path_of(&name);

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::{FileError, Follow, Kind, Protection, ResolvedPath, Target, Workspace};
+use super::{FileError, FileKind, Follow, Protection, ResolvedPath, Target, Workspace};
 
 /// Folders deeper than this are not entered.
 const DEEPEST: usize = 200;
@@ -21,7 +21,7 @@ pub(crate) struct TreeEntry<'a> {
     pub(crate) name: &'a OsStr,
     /// From the top of the workspace.
     pub(crate) path: &'a Path,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FileKind,
     pub(crate) protection: Option<Protection>,
     /// 1 for what is in the folder where the walk began.
     pub(crate) depth: usize,
@@ -64,7 +64,7 @@ impl Workspace {
             Target::There { name, .. } => name,
             Target::Missing { .. } => return Err(FileError::Missing { path: place.path.clone() }),
         };
-        if let Some(kind) = place.kind().filter(|kind| *kind != Kind::Folder) {
+        if let Some(kind) = place.kind().filter(|kind| *kind != FileKind::Folder) {
             let path = place.path.clone();
             return Err(FileError::WrongKind { path, is: kind.name(), wanted: "a folder" });
         }
@@ -90,7 +90,7 @@ impl Workspace {
                 TreeEntry { folder: folder.as_fd(), name: &name, path: &child, kind, protection, depth };
             match visitor(entry)? {
                 Visit::Stop => return Ok(Visit::Stop),
-                Visit::Enter if kind == Kind::Folder && depth < DEEPEST => {
+                Visit::Enter if kind == FileKind::Folder && depth < DEEPEST => {
                     // What cannot be entered, or is no folder any more, is passed by.
                     if let Ok(inner) = open(folder.as_fd(), &name)
                         && self.visit(inner, &child, depth + 1, visitor)? == Visit::Stop
@@ -115,7 +115,7 @@ pub(super) fn open(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errn
 }
 
 /// What is in a folder, sorted.
-pub(crate) fn list(folder: &OwnedFd, path: &Path) -> Result<Vec<(OsString, Kind)>, FileError> {
+pub(crate) fn list(folder: &OwnedFd, path: &Path) -> Result<Vec<(OsString, FileKind)>, FileError> {
     let failed = |errno: Errno| FileError::io("list", path, errno);
     let mut entries = Vec::new();
     for entry in Dir::read_from(folder).map_err(failed)? {
@@ -127,10 +127,10 @@ pub(crate) fn list(folder: &OwnedFd, path: &Path) -> Result<Vec<(OsString, Kind)
         let kind = match entry.file_type() {
             // Some file systems do not say.
             FileType::Unknown => match statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => Kind::of(FileType::from_raw_mode(stat.st_mode)),
+                Ok(stat) => FileKind::of(FileType::from_raw_mode(stat.st_mode)),
                 Err(_) => continue,
             },
-            known => Kind::of(known),
+            known => FileKind::of(known),
         };
         entries.push((name, kind));
     }

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::atomic_write::sync;
 use super::links::{HardLinkCensus, names_of};
-use super::{FileError, Follow, Kind, Protection, ResolvedPath, Target, Workspace};
+use super::{FileError, FileKind, Follow, Protection, ResolvedPath, Target, Workspace};
 
 /// The longest file that a tool writes.
 const LONGEST: usize = 16 << 20;
@@ -50,7 +50,7 @@ impl Workspace {
         existing: Existing,
         new_mode: Option<RawMode>,
     ) -> Result<WriteOutcome, FileError> {
-        self.may_become(&place.path, Kind::File)?;
+        self.may_become(&place.path, FileKind::File)?;
         if content.len() > LONGEST {
             let (bytes, limit) = (content.len() as u64, LONGEST as u64);
             return Err(FileError::TooLong { path: place.path, bytes, limit, action: "write" });
@@ -70,7 +70,7 @@ impl Workspace {
     ) -> Result<Option<RawMode>, FileError> {
         let path = || place.path.clone();
         match (&place.target, place.kind()) {
-            (Target::There { stat, .. }, Some(Kind::File)) => {
+            (Target::There { stat, .. }, Some(FileKind::File)) => {
                 if existing == Existing::Keep {
                     return Err(FileError::Exists { path: path() });
                 }
@@ -96,7 +96,7 @@ impl Workspace {
             Target::Missing { names } => names,
             Target::There { name, .. } => vec![name],
             Target::Top => {
-                return Err(FileError::WrongKind { path, is: Kind::Folder.name(), wanted: "a file" });
+                return Err(FileError::WrongKind { path, is: FileKind::Folder.name(), wanted: "a file" });
             }
         };
         let Some(last) = names.pop() else { return Err(FileError::Missing { path }) };
@@ -112,7 +112,7 @@ impl Workspace {
         let place = self.resolve(path, Follow::Links)?;
         self.may_change(&place.path)?;
         match place.kind() {
-            Some(Kind::Folder) => Ok(false),
+            Some(FileKind::Folder) => Ok(false),
             Some(kind) => Err(FileError::WrongKind { path: place.path, is: kind.name(), wanted: "a folder" }),
             None => {
                 let (parent, name, path) = self.made_ready(place)?;
@@ -123,9 +123,9 @@ impl Workspace {
     }
 
     /// Whether something of this kind may be put at this path.
-    pub(super) fn may_become(&self, path: &Path, kind: Kind) -> Result<(), FileError> {
+    pub(super) fn may_become(&self, path: &Path, kind: FileKind) -> Result<(), FileError> {
         self.may_change(path)?;
-        if kind == Kind::Link {
+        if kind == FileKind::Link {
             self.may_be_link(path)?;
         }
         no_pointer(path, kind, "make")
@@ -156,8 +156,8 @@ pub(super) fn make_folder(parent: &Arc<OwnedFd>, name: &OsStr) -> Result<Arc<Own
 }
 
 /// A file in the place of a repository says where the repository is, and whose hooks are run.
-pub(super) fn no_pointer(path: &Path, kind: Kind, action: &'static str) -> Result<(), FileError> {
-    if kind == Kind::Folder || path.file_name().is_none_or(|name| name != ".git") {
+pub(super) fn no_pointer(path: &Path, kind: FileKind, action: &'static str) -> Result<(), FileError> {
+    if kind == FileKind::Folder || path.file_name().is_none_or(|name| name != ".git") {
         return Ok(());
     }
     Err(FileError::Protected { path: path.to_owned(), action, protection: Protection::ReadOnly })

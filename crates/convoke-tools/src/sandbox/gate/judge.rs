@@ -13,15 +13,17 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, readlinkat, statat};
 use super::super::made;
 use super::super::system::PROGRAMS;
 use super::Gate;
-use crate::repository::{Config, Part, is_harmless_pointer, is_harmless_progress, part_of, reduced};
-use crate::workspace::{Kind, Protection};
+use crate::repository::{
+    Config, RepositoryFile, is_harmless_pointer, is_harmless_progress, part_of, reduced,
+};
+use crate::workspace::{FileKind, Protection};
 
 /// More than this is not read to be judged.
 const LONGEST: u64 = 16 << 20;
 const PROTECTED: &str = "it is protected: no tool may make or change it";
 const EXECUTED: &str = "git executes or believes it: no tool may make or change it";
 
-pub(super) enum Verdict {
+pub(super) enum GateVerdict {
     /// It comes out.
     Take,
     /// It comes out, though by its name it would be a secret: the command has made it.
@@ -37,27 +39,27 @@ pub(super) enum Verdict {
 }
 
 /// Something in the upper layer.
-pub(super) struct Judged<'j> {
+pub(super) struct Candidate<'j> {
     pub(super) folder: &'j OwnedFd,
     pub(super) name: &'j OsStr,
     pub(super) path: &'j Path,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     /// Its path from the folder of git's that it is in.
     pub(super) git: Option<&'j Path>,
     /// The folder in the workspace, if there is something of that name in it.
     pub(super) before: Option<&'j OwnedFd>,
 }
 
-impl Judged<'_> {
+impl Candidate<'_> {
     /// Whether it is what it was, but for its mode and times.
     pub(super) fn is_same(&self) -> bool {
         let Some(before) = self.before else { return false };
         match self.kind {
-            Kind::Link => {
+            FileKind::Link => {
                 let to = |folder: &OwnedFd| readlinkat(folder, self.name, Vec::new()).ok();
                 to(before).is_some() && to(before) == to(self.folder)
             }
-            Kind::File => {
+            FileKind::File => {
                 let size = |folder: &OwnedFd| {
                     statat(folder, self.name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| stat.st_size)
                 };
@@ -92,7 +94,11 @@ impl Gate<'_> {
                 // A working tree that is removed takes its folder with it.
                 let is_tree = |below: &Path| below.starts_with("worktrees");
                 !below.is_some_and(|below| {
-                    is_tree(&below) || matches!(part_of(&below), Part::Data | Part::Progress | Part::Sample)
+                    is_tree(&below)
+                        || matches!(
+                            part_of(&below),
+                            RepositoryFile::Data | RepositoryFile::Progress | RepositoryFile::Sample
+                        )
                 })
             }
         }
@@ -103,20 +109,20 @@ impl Gate<'_> {
         (self.protection(path) == Some(Protection::Secret)).then_some(PROTECTED)
     }
 
-    pub(super) fn verdict(&self, judged: &Judged<'_>, is_new_repository: bool) -> Verdict {
+    pub(super) fn verdict(&self, judged: &Candidate<'_>, is_new_repository: bool) -> GateVerdict {
         let refuse = |why: &str| {
-            if judged.is_same() { Verdict::Ignore } else { Verdict::Refuse(why.to_owned()) }
+            if judged.is_same() { GateVerdict::Ignore } else { GateVerdict::Refuse(why.to_owned()) }
         };
         let place = self.workspace.path().join(judged.path);
         let is_link = match judged.kind {
-            Kind::File => false,
-            Kind::Link => true,
+            FileKind::File => false,
+            FileKind::Link => true,
             // What stands in the place of a secret, touched.
-            Kind::Other(_) if self.protection(judged.path) == Some(Protection::Secret) => {
-                return Verdict::Refuse(PROTECTED.to_owned());
+            FileKind::Other(_) if self.protection(judged.path) == Some(Protection::Secret) => {
+                return GateVerdict::Refuse(PROTECTED.to_owned());
             }
-            Kind::Folder | Kind::Other(_) => {
-                return Verdict::Refuse(format!(
+            FileKind::Folder | FileKind::Other(_) => {
+                return GateVerdict::Refuse(format!(
                     "it is {}: only files, folders and links come out",
                     judged.kind.name()
                 ));
@@ -140,42 +146,53 @@ impl Gate<'_> {
             let is_harmless = !is_link
                 && judged.name == ".git"
                 && is_harmless_pointer(".git", &judged.content(), folder, self.workspace.path());
-            return if is_harmless && judged.before.is_none() { Verdict::Take } else { refuse(EXECUTED) };
+            return if is_harmless && judged.before.is_none() { GateVerdict::Take } else { refuse(EXECUTED) };
         }
         let protection = self.protection(judged.path);
         if protection == Some(Protection::Secret) {
             let is_made = !is_link && judged.before.is_none() && made::may_be(judged.path);
-            return if is_made { Verdict::TakeMade } else { Verdict::Refuse(PROTECTED.to_owned()) };
+            return if is_made { GateVerdict::TakeMade } else { GateVerdict::Refuse(PROTECTED.to_owned()) };
         }
         match judged.git.map(|git| (git, part_of(git))) {
-            Some((_, Part::Data | Part::Sample)) | None if is_link => self.verdict_on_link(judged),
-            Some((_, Part::Data)) => Verdict::Take,
-            Some((_, Part::Sample)) if judged.before.is_none() => Verdict::Take,
-            Some((_, Part::Config)) if !is_link => self.verdict_on_config(judged, &place, is_new_repository),
-            Some((git, Part::Progress)) if !is_link && is_harmless(git, judged) => Verdict::Take,
-            Some((git, Part::Pointer)) if !is_link && git.ends_with("commondir") => {
+            Some((_, RepositoryFile::Data | RepositoryFile::Sample)) | None if is_link => {
+                self.verdict_on_link(judged)
+            }
+            Some((_, RepositoryFile::Data)) => GateVerdict::Take,
+            Some((_, RepositoryFile::Sample)) if judged.before.is_none() => GateVerdict::Take,
+            Some((_, RepositoryFile::Config)) if !is_link => {
+                self.verdict_on_config(judged, &place, is_new_repository)
+            }
+            Some((git, RepositoryFile::Progress)) if !is_link && is_harmless(git, judged) => {
+                GateVerdict::Take
+            }
+            Some((git, RepositoryFile::Pointer)) if !is_link && git.ends_with("commondir") => {
                 let folder = place.parent().unwrap_or(&place);
                 let content = judged.content();
                 let is_harmless = is_harmless_pointer("commondir", &content, folder, self.workspace.path());
-                if is_harmless && judged.before.is_none() { Verdict::Take } else { refuse(EXECUTED) }
+                if is_harmless && judged.before.is_none() { GateVerdict::Take } else { refuse(EXECUTED) }
             }
             Some(_) => refuse(EXECUTED),
             None if protection == Some(Protection::ReadOnly) => refuse(PROTECTED),
-            None => Verdict::Take,
+            None => GateVerdict::Take,
         }
     }
 
     /// Settings of a repository: what is harmless comes out.
-    fn verdict_on_config(&self, judged: &Judged<'_>, place: &Path, is_new_repository: bool) -> Verdict {
+    fn verdict_on_config(
+        &self,
+        judged: &Candidate<'_>,
+        place: &Path,
+        is_new_repository: bool,
+    ) -> GateVerdict {
         let Some(after) = Config::read(&judged.content()) else {
-            return Verdict::Refuse("it cannot be read as git's configuration".to_owned());
+            return GateVerdict::Refuse("it cannot be read as git's configuration".to_owned());
         };
         let before = judged.before.filter(|_| !is_new_repository);
         let before = match before.map(|folder| read(folder, judged.name).unwrap_or_default()) {
             None => Config::default(),
             Some(content) => match Config::read(&content) {
                 Some(before) => before,
-                None => return Verdict::Refuse(EXECUTED.to_owned()),
+                None => return GateVerdict::Refuse(EXECUTED.to_owned()),
             },
         };
         let folder = place.parent().unwrap_or(place);
@@ -198,21 +215,21 @@ impl Gate<'_> {
             )
         });
         if judged.before.is_some() && reduced.config == before {
-            return told.map_or(Verdict::Ignore, Verdict::Refuse);
+            return told.map_or(GateVerdict::Ignore, GateVerdict::Refuse);
         }
-        Verdict::Reduce { content: reduced.config.to_string().into_bytes(), told }
+        GateVerdict::Reduce { content: reduced.config.to_string().into_bytes(), told }
     }
 
     /// Links lead to something in the workspace, or to programs of the machine.
-    fn verdict_on_link(&self, judged: &Judged<'_>) -> Verdict {
+    fn verdict_on_link(&self, judged: &Candidate<'_>) -> GateVerdict {
         let Ok(target) = readlinkat(judged.folder, judged.name, Vec::new()) else {
-            return Verdict::Refuse("it cannot be read".to_owned());
+            return GateVerdict::Refuse("it cannot be read".to_owned());
         };
         let target = PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes()));
         if self.protection(judged.path).is_some() {
-            return Verdict::Refuse(PROTECTED.to_owned());
+            return GateVerdict::Refuse(PROTECTED.to_owned());
         }
-        let leads_out = || Verdict::Refuse("it is a link that leads out of the workspace".to_owned());
+        let leads_out = || GateVerdict::Refuse("it is a link that leads out of the workspace".to_owned());
         // After a name, `..` goes up from wherever that name leads.
         let mut depth = judged.path.components().count().saturating_sub(1);
         let mut is_beginning = true;
@@ -224,7 +241,7 @@ impl Gate<'_> {
                 && std::fs::metadata(&target)
                     .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
             let is_straight = !target.components().any(|part| part == Component::ParentDir);
-            return if is_straight && (is_system || is_program) { Verdict::Take } else { leads_out() };
+            return if is_straight && (is_system || is_program) { GateVerdict::Take } else { leads_out() };
         }
         if inside.is_some() {
             depth = 0;
@@ -238,12 +255,12 @@ impl Gate<'_> {
                 Component::RootDir | Component::Prefix(_) => return leads_out(),
             }
         }
-        Verdict::Take
+        GateVerdict::Take
     }
 }
 
 /// Whether a file of an interrupted rebase executes nothing when that is continued.
-fn is_harmless(git: &Path, judged: &Judged<'_>) -> bool {
+fn is_harmless(git: &Path, judged: &Candidate<'_>) -> bool {
     // What a rebase of merges has rewritten is in a folder of its own, a file for each commit.
     let folder = git.parent().and_then(Path::file_name);
     let is_rewritten = folder.is_some_and(|folder| folder == "rewritten");

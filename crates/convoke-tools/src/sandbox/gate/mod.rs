@@ -24,11 +24,11 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 pub(crate) use self::changes::Changes;
-use self::judge::{Judged, Verdict};
+use self::judge::{Candidate, GateVerdict};
 pub(crate) use self::secrets::Secrets;
 use super::inventory::{DEEPEST, Identity, changed_at, identity};
 use crate::repository::{Controls, is_repository};
-use crate::workspace::{FileError, Kind, Workspace, listed, opened_up};
+use crate::workspace::{FileError, FileKind, Workspace, listed, opened_up};
 
 /// What a command changed, and may not have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) struct Refusal {
 
 /// What has come out.
 #[derive(Debug, Default)]
-pub(super) struct Out {
+pub(super) struct GateResult {
     /// Files, folders and links that were made, changed or removed.
     pub(super) changes: usize,
     pub(super) refused: Vec<Refusal>,
@@ -85,9 +85,9 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 
 impl Gate<'_> {
     /// Brings out what may be.
-    pub(super) fn bring_out(&self, upper: &Path) -> Result<Out, FileError> {
+    pub(super) fn bring_out(&self, upper: &Path) -> Result<GateResult, FileError> {
         let failed = |errno: Errno| FileError::io("take over the changes in", Path::new(""), errno);
-        let mut out = Out::default();
+        let mut out = GateResult::default();
         let parent = upper.parent().unwrap_or(upper);
         let parent = openat(CWD, parent, FOLDER, Mode::empty()).map_err(failed)?;
         let upper = opened_up(&parent, upper.file_name().unwrap_or_default()).map_err(failed)?;
@@ -119,7 +119,7 @@ impl Gate<'_> {
         while let Some(folder) = ahead.pop() {
             for (name, kind) in listed(&folder, Path::new("")).unwrap_or_default() {
                 entries += 1;
-                if kind == Kind::Folder {
+                if kind == FileKind::Folder {
                     ahead.extend(opened_up(&folder, &name));
                 } else if let Ok(stat) = statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW)
                     && (stat.st_nlink == 1 || counted.insert(stat.st_ino))
@@ -142,7 +142,7 @@ impl Gate<'_> {
         None
     }
 
-    fn folder(&self, folder: &Folder<'_>, out: &mut Out) {
+    fn folder(&self, folder: &Folder<'_>, out: &mut GateResult) {
         let Ok(entries) = listed(folder.upper, folder.path) else {
             return refuse(out, folder.path, "it cannot be listed");
         };
@@ -165,15 +165,15 @@ impl Gate<'_> {
                 continue;
             }
             match kind {
-                Kind::Folder => self.enter(folder, name, &path, out),
-                Kind::Other(_) if is_whiteout(folder.upper, name) => drop(self.remove(folder, name, out)),
+                FileKind::Folder => self.enter(folder, name, &path, out),
+                FileKind::Other(_) if is_whiteout(folder.upper, name) => drop(self.remove(folder, name, out)),
                 kind => self.one(folder, name, &path, *kind, out),
             }
         }
     }
 
     /// A folder that was made, or changed inside.
-    fn enter(&self, folder: &Folder<'_>, name: &OsStr, path: &Path, out: &mut Out) {
+    fn enter(&self, folder: &Folder<'_>, name: &OsStr, path: &Path, out: &mut GateResult) {
         if let Some(why) = self.refused_folder(path) {
             return refuse(out, path, why);
         }
@@ -184,7 +184,7 @@ impl Gate<'_> {
             return refuse(out, path, "it cannot be opened");
         };
         let before = statat(folder.lower, name, AtFlags::SYMLINK_NOFOLLOW);
-        let is_folder = before.as_ref().is_ok_and(|stat| kind_of(stat) == Kind::Folder);
+        let is_folder = before.as_ref().is_ok_and(|stat| kind_of(stat) == FileKind::Folder);
         let mut is_foreign = folder.is_foreign;
         if is_folder && let Ok(stat) = &before {
             is_foreign |= self.is_another(path, stat);
@@ -250,7 +250,7 @@ impl Gate<'_> {
             && entries.iter().all(|(name, kind)| {
                 let path = path.join(name);
                 match kind {
-                    Kind::Folder => {
+                    FileKind::Folder => {
                         self.refused_folder(&path).is_none()
                             && !name.eq_ignore_ascii_case(".git")
                             && opened_up(upper, name).is_ok_and(|inner| {
@@ -261,11 +261,17 @@ impl Gate<'_> {
                                 is_plain
                             })
                     }
-                    Kind::Other(_) => false,
+                    FileKind::Other(_) => false,
                     kind => {
-                        let judged =
-                            Judged { folder: upper, name, path: &path, kind: *kind, git: None, before: None };
-                        matches!(self.verdict(&judged, false), Verdict::Take)
+                        let judged = Candidate {
+                            folder: upper,
+                            name,
+                            path: &path,
+                            kind: *kind,
+                            git: None,
+                            before: None,
+                        };
+                        matches!(self.verdict(&judged, false), GateVerdict::Take)
                             && take::make_harmless(upper, name, *kind)
                     }
                 }
@@ -273,23 +279,23 @@ impl Gate<'_> {
     }
 
     /// A file or a link.
-    fn one(&self, folder: &Folder<'_>, name: &OsStr, path: &Path, kind: Kind, out: &mut Out) {
+    fn one(&self, folder: &Folder<'_>, name: &OsStr, path: &Path, kind: FileKind, out: &mut GateResult) {
         let before = statat(folder.lower, name, AtFlags::SYMLINK_NOFOLLOW).ok();
         let git = folder.git.map(|git| git.join(name));
         let own = before.is_some().then_some(folder.lower);
-        let judged = Judged { folder: folder.upper, name, path, kind, git: git.as_deref(), before: own };
+        let judged = Candidate { folder: folder.upper, name, path, kind, git: git.as_deref(), before: own };
         let (content, told, is_made) = match self.verdict(&judged, folder.is_new_repository) {
-            Verdict::Ignore => return,
-            Verdict::Refuse(why) => return refuse(out, path, why),
-            Verdict::Take => (None, None, false),
-            Verdict::TakeMade => (None, None, true),
-            Verdict::Reduce { content, told } => (Some(content), told, false),
+            GateVerdict::Ignore => return,
+            GateVerdict::Refuse(why) => return refuse(out, path, why),
+            GateVerdict::Take => (None, None, false),
+            GateVerdict::TakeMade => (None, None, true),
+            GateVerdict::Reduce { content, told } => (Some(content), told, false),
         };
         if let Some(before) = &before {
             if (folder.is_foreign || self.is_newer(before)) && !judged.is_same() {
                 return refuse(out, path, CONFLICT);
             }
-            if kind_of(before) == Kind::Folder && !self.remove(folder, name, out) {
+            if kind_of(before) == FileKind::Folder && !self.remove(folder, name, out) {
                 return;
             }
         }
@@ -297,7 +303,9 @@ impl Gate<'_> {
             Some(content) => take::write(self.workspace, folder.lower, name, &content),
             None => {
                 take::make_harmless(folder.upper, name, kind);
-                if kind == Kind::File && before.as_ref().is_some_and(|before| kind_of(before) == Kind::File) {
+                if kind == FileKind::File
+                    && before.as_ref().is_some_and(|before| kind_of(before) == FileKind::File)
+                {
                     take::keep_rules(folder.upper, folder.lower, name);
                 }
                 take::take(self.workspace, folder.upper, folder.lower, name, kind)
@@ -371,12 +379,12 @@ impl Gate<'_> {
 const CONFLICT: &str =
     "somebody else changed it while the command ran, and that was kept; look at it again, and do it anew";
 
-fn refuse(out: &mut Out, path: &Path, why: impl Into<String>) {
+fn refuse(out: &mut GateResult, path: &Path, why: impl Into<String>) {
     out.refused.push(Refusal { path: path.to_owned(), why: why.into() });
 }
 
-fn kind_of(stat: &Stat) -> Kind {
-    Kind::of(FileType::from_raw_mode(stat.st_mode))
+fn kind_of(stat: &Stat) -> FileKind {
+    FileKind::of(FileType::from_raw_mode(stat.st_mode))
 }
 
 /// The names by which git knows a folder of its own.

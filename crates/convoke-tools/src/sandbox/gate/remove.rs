@@ -10,12 +10,12 @@ use rustix::io::Errno;
 use super::super::inventory::DEEPEST;
 use super::super::notes::on_a_line;
 use super::judge::is_pointer_inside;
-use super::{CONFLICT, FOLDER, Folder, Gate, Out, kind_of, refuse};
-use crate::workspace::{Kind, empty, listed, opened_up};
+use super::{CONFLICT, FOLDER, Folder, Gate, GateResult, kind_of, refuse};
+use crate::workspace::{FileKind, empty, listed, opened_up};
 
 impl Gate<'_> {
     /// Removes something with everything in it, if all of it may be. Says whether nothing is left of it.
-    pub(super) fn remove(&self, folder: &Folder<'_>, name: &OsStr, out: &mut Out) -> bool {
+    pub(super) fn remove(&self, folder: &Folder<'_>, name: &OsStr, out: &mut GateResult) -> bool {
         let path = folder.path.join(name);
         let is_there = || statat(folder.lower, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
         if folder.is_foreign && is_there() {
@@ -50,7 +50,7 @@ impl Gate<'_> {
             return Some("it is protected, and was kept".to_owned());
         }
         let kind = kind_of(&stat);
-        if kind != Kind::Folder {
+        if kind != FileKind::Folder {
             let is_pointer = name == ".git" && !is_pointer_inside(self, folder, path);
             return match (is_pointer, self.is_newer(&stat)) {
                 (true, _) => Some("it says where a repository is, and was kept".to_owned()),
@@ -73,7 +73,11 @@ impl Gate<'_> {
             let path = path.join(name);
             let why = self.why_kept(inner, name, &path)?;
             // The innermost is what it is about.
-            Some(if *kind == Kind::Folder { why } else { format!("`{}` is in it: {why}", on_a_line(&path)) })
+            Some(if *kind == FileKind::Folder {
+                why
+            } else {
+                format!("`{}` is in it: {why}", on_a_line(&path))
+            })
         })
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::workspace::Kind;
+use crate::workspace::FileKind;
 
 /// Files that are shorter are no secrets, and many are alike.
 const SHORTEST: u64 = 8;
@@ -23,9 +23,9 @@ pub(crate) struct Secrets {
 
 impl Secrets {
     /// Those of a workspace, by their paths in it.
-    pub(crate) fn of<'a>(top: &Path, hidden: impl Iterator<Item = &'a (PathBuf, Kind)>) -> Self {
+    pub(crate) fn of<'a>(top: &Path, hidden: impl Iterator<Item = &'a (PathBuf, FileKind)>) -> Self {
         let mut secrets = Self::default();
-        for (path, _) in hidden.filter(|(_, kind)| *kind == Kind::File).take(MOST) {
+        for (path, _) in hidden.filter(|(_, kind)| *kind == FileKind::File).take(MOST) {
             let path = top.join(path);
             let length =
                 path.symlink_metadata().ok().filter(|found| found.is_file()).map(|found| found.len());

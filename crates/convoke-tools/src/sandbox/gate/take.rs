@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::super::made;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{FileKind, Workspace};
 
 const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
@@ -44,8 +44,8 @@ pub(super) fn keep_rules(upper: &OwnedFd, lower: &OwnedFd, name: &OsStr) {
 }
 
 /// Takes away the bits that lend a file's rights to whoever runs it, and the overlay's notes. Says whether that was done.
-pub(super) fn make_harmless(folder: &OwnedFd, name: &OsStr, kind: Kind) -> bool {
-    if kind != Kind::File {
+pub(super) fn make_harmless(folder: &OwnedFd, name: &OsStr, kind: FileKind) -> bool {
+    if kind != FileKind::File {
         return true;
     }
     let readable = openat(folder, name, FILE, Mode::empty());
@@ -67,13 +67,13 @@ pub(super) fn take(
     upper: &OwnedFd,
     lower: &OwnedFd,
     name: &OsStr,
-    kind: Kind,
+    kind: FileKind,
 ) -> Result<(), Errno> {
     match renameat(upper, name, lower, name) {
         Err(Errno::XDEV) => {}
         moved => return moved,
     }
-    if kind == Kind::Link {
+    if kind == FileKind::Link {
         let to = readlinkat(upper, name, Vec::new())?;
         match unlinkat(lower, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => return symlinkat(to, lower, name),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use super::super::judge::{Judged, read};
+use super::super::judge::{Candidate, read};
 use super::Changes;
 use super::one::{Change, Changed};
 use super::words::plain;
@@ -28,7 +28,7 @@ pub(super) fn is_told(git: &Path) -> bool {
 
 impl Changes {
     /// A setting is named with what it was and what it becomes.
-    pub(super) fn settings(&mut self, judged: &Judged<'_>, content: &[u8], is_new_repository: bool) {
+    pub(super) fn settings(&mut self, judged: &Candidate<'_>, content: &[u8], is_new_repository: bool) {
         let before = judged.before.filter(|_| !is_new_repository);
         let before = before.and_then(|folder| read(folder, judged.name));
         let before = before.and_then(|content| Config::read(&content)).unwrap_or_default();
@@ -53,7 +53,7 @@ impl Changes {
     }
 
     /// Where a branch, a tag or `HEAD` is, and was.
-    pub(super) fn reference(&mut self, judged: &Judged<'_>) {
+    pub(super) fn reference(&mut self, judged: &Candidate<'_>) {
         let is = |folder: &OwnedFd| {
             let content = read(folder, judged.name).unwrap_or_default();
             let text = String::from_utf8_lossy(&content);

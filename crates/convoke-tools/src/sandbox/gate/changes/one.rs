@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, readlinkat, statat};
 use super::super::judge::Judged;
 use super::super::kind_of;
 use super::words::plain;
-use crate::workspace::Kind;
+use crate::workspace::FileKind;
 
 const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
@@ -52,7 +52,7 @@ impl Changed {
     }
 
     /// A file or a link that comes out.
-    pub(super) fn of(judged: &Judged<'_>) -> Self {
+    pub(super) fn of(judged: &Candidate<'_>) -> Self {
         let stat = |folder: &OwnedFd| statat(folder, judged.name, AtFlags::SYMLINK_NOFOLLOW).ok();
         let (before, after) = (judged.before.and_then(stat), stat(judged.folder));
         let change = if before.is_some() { Change::Changed } else { Change::Made };
@@ -61,7 +61,7 @@ impl Changed {
         if let Some(was) = was.filter(|was| *was != judged.kind) {
             changed.details.push(format!("was {}, is {}", was.name(), judged.kind.name()));
         }
-        if judged.kind == Kind::Link {
+        if judged.kind == FileKind::Link {
             let to = |folder: &OwnedFd| {
                 let to = readlinkat(folder, judged.name, Vec::new()).ok()?;
                 Some(plain(&to.to_string_lossy()))
@@ -71,7 +71,7 @@ impl Changed {
             return changed;
         }
         let mode = |stat: &rustix::fs::Stat| stat.st_mode & 0o777;
-        let was_file = was == Some(Kind::File);
+        let was_file = was == Some(FileKind::File);
         match (before.as_ref().filter(|_| was_file).map(mode), after.as_ref().map(mode)) {
             (Some(was), Some(is)) if was != is => changed.details.push(format!("mode {was:o} → {is:o}")),
             (None, Some(is)) if is & 0o111 != 0 => changed.details.push(format!("mode {is:o}")),
@@ -99,7 +99,7 @@ impl Changed {
 }
 
 /// The size of a file, and what its content is known by.
-fn sum(folder: &OwnedFd, judged: &Judged<'_>) -> Option<(u64, [u8; 32])> {
+fn sum(folder: &OwnedFd, judged: &Candidate<'_>) -> Option<(u64, [u8; 32])> {
     let mut file = File::from(openat(folder, judged.name, FILE, Mode::empty()).ok()?);
     let mut hash = blake3::Hasher::new();
     let size = std::io::copy(&mut file, &mut hash).ok()?;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, openat, statat};
 
 use super::super::super::inventory::DEEPEST;
-use super::super::judge::{Judged, Verdict};
+use super::super::judge::{Candidate, GateVerdict};
 use super::super::{FOLDER, Gate, Refusal, is_opaque, is_whiteout, kind_of};
 use super::Changes;
 use super::one::{Change, Changed};
-use crate::workspace::{Kind, listed, opened_up};
+use crate::workspace::{FileKind, listed, opened_up};
 
 /// A folder that is gone through: in the upper layer, and in the workspace if it was there.
 pub(super) struct Place<'p> {
@@ -45,8 +45,8 @@ impl Changes {
         }
         for (name, kind) in &entries {
             match kind {
-                Kind::Folder => self.enter(gate, place, name),
-                Kind::Other(_) if is_whiteout(place.upper, name) => self.removed(place, name),
+                FileKind::Folder => self.enter(gate, place, name),
+                FileKind::Other(_) if is_whiteout(place.upper, name) => self.removed(place, name),
                 kind => self.one(gate, place, name, *kind),
             }
         }
@@ -85,7 +85,7 @@ impl Changes {
     ) {
         match before {
             None => self.add(Changed::new(path, Change::Made)),
-            Some(before) if kind_of(before) != Kind::Folder => {
+            Some(before) if kind_of(before) != FileKind::Folder => {
                 let was = format!("was {}, is a folder", kind_of(before).name());
                 self.add(Changed::new(path, Change::Changed).saying(was));
             }
@@ -106,7 +106,7 @@ impl Changes {
         let git = place.git.map(|git| git.join(name));
         let removed = Changed::new(&path, Change::Removed);
         let removed = match kind_of(&before) {
-            Kind::Folder => {
+            FileKind::Folder => {
                 let inner = openat(lower, name, FOLDER, Mode::empty());
                 removed.saying(format!("with the {} files and folders in it", inner.map_or(0, count)))
             }
@@ -118,25 +118,27 @@ impl Changes {
         }
     }
 
-    fn one(&mut self, gate: &Gate<'_>, place: &Place<'_>, name: &OsStr, kind: Kind) {
+    fn one(&mut self, gate: &Gate<'_>, place: &Place<'_>, name: &OsStr, kind: FileKind) {
         let path = place.path.join(name);
         let before = place.lower.and_then(|lower| statat(lower, name, AtFlags::SYMLINK_NOFOLLOW).ok());
         let own = place.lower.filter(|_| before.is_some());
         let git = place.git.map(|git| git.join(name));
         let judged =
-            Judged { folder: place.upper, name, path: &path, kind, git: git.as_deref(), before: own };
+            Candidate { folder: place.upper, name, path: &path, kind, git: git.as_deref(), before: own };
         match (gate.verdict(&judged, place.is_new_repository), &git) {
-            (Verdict::Ignore, _) => {}
-            (Verdict::Refuse(why), _) => self.refuse(&path, why),
-            (Verdict::Reduce { content, told }, _) => {
+            (GateVerdict::Ignore, _) => {}
+            (GateVerdict::Refuse(why), _) => self.refuse(&path, why),
+            (GateVerdict::Reduce { content, told }, _) => {
                 self.settings(&judged, &content, place.is_new_repository);
                 if let Some(told) = told {
                     self.refuse(&path, told);
                 }
             }
-            (Verdict::Take | Verdict::TakeMade, Some(git)) if !super::git::is_told(git) => self.data_of(git),
-            (Verdict::Take | Verdict::TakeMade, Some(_)) => self.reference(&judged),
-            (Verdict::Take | Verdict::TakeMade, None) => self.add(Changed::of(&judged)),
+            (GateVerdict::Take | GateVerdict::TakeMade, Some(git)) if !super::git::is_told(git) => {
+                self.data_of(git)
+            }
+            (GateVerdict::Take | GateVerdict::TakeMade, Some(_)) => self.reference(&judged),
+            (GateVerdict::Take | GateVerdict::TakeMade, None) => self.add(Changed::of(&judged)),
         }
     }
 
@@ -162,7 +164,7 @@ fn count(folder: OwnedFd) -> usize {
     while let Some((folder, path)) = ahead.pop() {
         for (name, kind) in listed(&folder, &path).unwrap_or_default() {
             counted += 1;
-            if kind == Kind::Folder && path.components().count() < DEEPEST {
+            if kind == FileKind::Folder && path.components().count() < DEEPEST {
                 let inner = openat(&folder, &name, FOLDER, Mode::empty());
                 ahead.extend(inner.map(|inner| (inner, path.join(&name))));
             }
