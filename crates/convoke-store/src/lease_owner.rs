@@ -2,7 +2,7 @@
 //!
 //! An owner is a host, a process and a store handle within it. A process is told from a later one with the same
 //! number by when it started. One that cannot be looked for from here, on another host or in another container, counts as
-//! alive as long as it renews its leases. In doubt a owner counts as alive: taking over is then the user's decision, never ours.
+//! alive as long as it renews its leases. In doubt an owner counts as alive: taking over is then the user's decision, never ours.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -75,7 +75,7 @@ pub fn listed(names: &[&str]) -> String {
 /// Reads a file that people write, which is `what`, such as `policy`.
 ///
 /// # Errors
-/// Why it cannot be read, in words: it is no regular file, too large, or not text.
+/// Why it cannot be read, in words: it is not a regular file, too large, or not text.
 pub fn read_file(path: &Path, what: &str) -> Result<String, String> {
     let mut text = String::new();
     // Opening a pipe would wait until somebody writes into it.
@@ -84,7 +84,7 @@ pub fn read_file(path: &Path, what: &str) -> Result<String, String> {
         false => error.to_string(),
     };
     if !path.metadata().map_err(unfollowed)?.is_file() {
-        return Err("it is no regular file; put one in its place".to_owned());
+        return Err("it is not a regular file; put one in its place".to_owned());
     }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
