@@ -73,7 +73,10 @@ impl Budget {
             Some(Value::Object(limits)) => Self::read(limits),
             Some(_) => {
                 let place = pointer(&["engine", "budget"]);
-                (Self::default(), vec![Finding::error("invalid-budget", place, "the budget is not an object")])
+                (
+                    Self::default(),
+                    vec![Finding::error("invalid-budget", place, "the budget is not an object")],
+                )
             }
         }
     }
@@ -99,8 +102,12 @@ impl Budget {
             match value.as_i64() {
                 Some(limit) => *slot = u64::try_from(limit).ok().filter(|limit| *limit > 0),
                 None => findings.push(
-                    Finding::error("invalid-budget", place, format!("`{key}` is {value}, not a whole number"))
-                        .help("write a whole number of at least 1"),
+                    Finding::error(
+                        "invalid-budget",
+                        place,
+                        format!("`{key}` is {value}, not a whole number"),
+                    )
+                    .help("write a whole number of at least 1"),
                 ),
             }
         }

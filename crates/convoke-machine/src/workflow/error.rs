@@ -19,7 +19,9 @@ pub enum WorkflowError {
         available: Vec<Arc<str>>,
     },
     /// The context is in a state that the pack does not have.
-    #[error("invalid event `{event}`: state `{state}` is not in the workflow; restore a context of this pack")]
+    #[error(
+        "invalid event `{event}`: state `{state}` is not in the workflow; restore a context of this pack"
+    )]
     UnknownState {
         /// The state.
         state: Arc<str>,
@@ -117,7 +119,10 @@ pub struct BudgetExhausted {
 #[non_exhaustive]
 pub enum RestoreError {
     /// It is in a state that the pack does not have.
-    #[error("the stored context is in state `{state}`, which this pack does not have: there are {}", listed(known))]
+    #[error(
+        "the stored context is in state `{state}`, which this pack does not have: there are {}",
+        listed(known)
+    )]
     UnknownState {
         /// The state.
         state: Arc<str>,
