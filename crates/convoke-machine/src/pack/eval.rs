@@ -47,9 +47,10 @@ impl Eval {
 
 /// FNV-1a over the session and the turn in decimal, out of ten thousand.
 fn is_sampled(session: &str, turn: u64, percentage: f64) -> bool {
-    let hash = session.bytes().chain(turn.to_string().into_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = session
+        .bytes()
+        .chain(turn.to_string().into_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     // Below ten thousand, which every float has exactly.
     #[allow(clippy::cast_precision_loss)]
     let drawn = (hash % 10_000) as f64;

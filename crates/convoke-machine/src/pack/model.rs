@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::composition::Composition;
-use super::workflow::WorkflowSection;
+use crate::workflow::Spec;
 
 /// What a pack says.
 #[derive(Debug, Clone, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Pack {
     #[serde(default)]
     pub evals: Vec<Eval>,
     /// The states of a conversation and how it moves between them.
-    pub workflow: Option<WorkflowSection>,
+    pub workflow: Option<Spec>,
     /// Steps that states can be made of, by name.
     #[serde(default)]
     pub compositions: IndexMap<String, Composition>,

@@ -130,8 +130,7 @@ impl Template {
 impl Path {
     fn parse(text: &str) -> Option<Self> {
         let is_name = |name: &str| {
-            !name.is_empty()
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
         };
         let mut steps = Vec::new();
         for part in text.split('.') {
@@ -150,6 +149,12 @@ impl Path {
             }
         }
         Some(Self { written: text.to_owned(), steps })
+    }
+
+    /// As it stands between the braces.
+    #[must_use]
+    pub fn written(&self) -> &str {
+        &self.written
     }
 
     /// Its first name: `user` of `user.profile.name`.

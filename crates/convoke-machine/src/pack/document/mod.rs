@@ -14,7 +14,7 @@ use crate::finding::Finding;
 /// Longer texts are not read: nobody wrote them.
 pub const LONGEST: usize = 8 * 1024 * 1024;
 /// What is nested deeper is not read.
-pub const DEEPEST: usize = 96;
+pub const DEEPEST: usize = 48;
 
 /// Why a text is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]

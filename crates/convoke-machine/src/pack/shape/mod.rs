@@ -27,11 +27,6 @@ pub(super) fn check(pack: &Node) -> Verdict {
     walk.0
 }
 
-/// The names of the fields that an object of the table has, for whoever reads a part of a pack from elsewhere.
-pub(super) fn prompt_fields() -> impl Iterator<Item = &'static str> {
-    table::PROMPT.fields.iter().map(|field| field.name)
-}
-
 #[derive(Default)]
 struct Walk(Verdict);
 

@@ -53,9 +53,10 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
     let Some(kind) = node.get("kind").and_then(Node::text) else { return };
     let (needed, allowed): (&[&str], &[&str]) = match kind {
         "prompt" => (&["prompt_task"], &["prompt_task", "input", "output_schema"]),
-        "agent" => {
-            (&["prompt_task", "termination"], &["prompt_task", "input", "tools", "termination", "output_schema"])
-        }
+        "agent" => (
+            &["prompt_task", "termination"],
+            &["prompt_task", "input", "tools", "termination", "output_schema"],
+        ),
         "tool" => (&["tool"], &["tool", "args"]),
         "branch" => (&["predicate", "then"], &["predicate", "then", "else"]),
         "parallel" => (&["branches", "reduce"], &["branches", "reduce"]),
@@ -79,7 +80,8 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
     }
     let ends = |name: &str| node.get("termination").and_then(|end| end.get(name)).is_some();
     if kind == "agent" && node.get("termination").is_some() && !ends("max_steps") && !ends("tool_called") {
-        let finding = Finding::error("missing-field", child(path, "termination"), "this agent would never end");
+        let finding =
+            Finding::error("missing-field", child(path, "termination"), "this agent would never end");
         walk.refuse(Dialects::BOTH, finding.help("write \"max_steps\", \"tool_called\", or both"));
     }
 }

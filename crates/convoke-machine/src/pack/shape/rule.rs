@@ -39,7 +39,8 @@ pub(super) fn description(text: &str) -> Checked {
 
 pub(super) fn pack_id(text: &str) -> Checked {
     let rest = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let help = "write lowercase letters, digits and `-`, a letter first, at most 100 of them: customer-support";
+    let help =
+        "write lowercase letters, digits and `-`, a letter first, at most 100 of them: customer-support";
     let fits = is_made_of(text, |byte| byte.is_ascii_lowercase(), rest) && text.len() <= 100;
     rule(fits, "`{}` cannot be the id of a pack", help)
 }

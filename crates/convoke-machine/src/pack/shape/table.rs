@@ -47,10 +47,7 @@ static TEMPLATE_ENGINE: Object = closed(
         required("syntax", Text, "\"{{variable}}\""),
         optional(
             "features",
-            List(
-                &OneOf(&["basic_substitution", "fragments", "conditionals", "loops", "filters"], BOTH),
-                0,
-            ),
+            List(&OneOf(&["basic_substitution", "fragments", "conditionals", "loops", "filters"], BOTH), 0),
         ),
     ],
 );
@@ -188,7 +185,8 @@ static PIPELINE: Object = closed(
     &[required("stages", TEXTS, "[]"), optional("middleware", List(&Shape::Object(&MIDDLEWARE), 0))],
 );
 
-static MIDDLEWARE: Object = closed("a middleware", &[required("type", Text, "\"…\""), optional("config", OPEN)]);
+static MIDDLEWARE: Object =
+    closed("a middleware", &[required("type", Text, "\"…\""), optional("config", OPEN)]);
 
 static PARAMETERS: Object = closed(
     "the parameters of a model",
@@ -387,11 +385,7 @@ pub(super) static STEP: Object = Object {
     title: "a step",
     fields: &[
         required("id", Checked(rule::identifier), "\"classify\""),
-        required(
-            "kind",
-            OneOf(&["prompt", "agent", "tool", "branch", "parallel"], BOTH),
-            "\"prompt\"",
-        ),
+        required("kind", OneOf(&["prompt", "agent", "tool", "branch", "parallel"], BOTH), "\"prompt\""),
         optional("description", Text),
         optional("depends_on", TEXTS),
         optional("modifiers", Shape::Object(&MODIFIERS)),
@@ -449,10 +443,8 @@ static AGENT: Object = closed(
     ],
 );
 
-pub(super) static SKILL_FOLDER: Object = closed(
-    "a skill",
-    &[optional("path", Text), known_by("dir", Text, NEITHER), optional("preload", Truth)],
-);
+pub(super) static SKILL_FOLDER: Object =
+    closed("a skill", &[optional("path", Text), known_by("dir", Text, NEITHER), optional("preload", Truth)]);
 
 pub(super) static INLINE_SKILL: Object = closed(
     "a skill",
