@@ -5,6 +5,7 @@
 //! | `host` | the [`Host`]: load, prepare, start, go on, subscribe, answer, record |
 //! | `definition` | kinds of files that can be run, and what each of them is asked |
 //! | `agentfile` | Agentfiles as such a kind, from disks and packages |
+//! | `pack` | PromptPacks as such a kind |
 //! | `prepared`, `running` | a definition with everything it needs; a run under way |
 //! | `manifest`, `kept`, `place`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
@@ -33,6 +34,7 @@ mod manifest;
 mod mcp;
 pub mod models;
 mod onward;
+mod pack;
 mod place;
 mod planned;
 mod prepared;
@@ -52,6 +54,7 @@ pub use host::{GoOnOptions, Host, HostBuilder, StartOptions};
 pub use manifest::{Answers, Manifest};
 pub use mcp::ConfiguredServers;
 pub use onward::{can_go_on, is_cancelled_for_good};
+pub use pack::{CompiledFile, PackKind, compile_pack};
 pub use place::Place;
 pub use planned::planned;
 pub use prepared::{HowToGoOn, Prepared};

@@ -3,12 +3,14 @@
 mod packs;
 
 use convoke_machine::pack::model::Eval;
-use convoke_machine::pack::{Bound, CompiledPack, Judgement, Moment, RenderError, Wrong, merged, read};
+use convoke_machine::pack::{
+    Bound, CompiledPack, CompiledPrompt, Judgement, Moment, RenderError, Wrong, merged, read,
+};
 use packs::{errors, prompt, valid, warnings, with};
 use serde_json::{Map, Value, json};
 
 fn object(value: Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap()
+    value.as_object().cloned().expect("an object")
 }
 
 fn pack_of(template: &str, more: &[(&str, Value)]) -> CompiledPack {
@@ -22,12 +24,16 @@ fn written(template: &str, values: Value) -> Result<String, RenderError> {
     system(&pack_of(template, &[]), values)
 }
 
+fn chat(pack: &CompiledPack) -> &CompiledPrompt {
+    pack.prompt("chat").expect("the prompt of every pack here")
+}
+
 fn bound(pack: &CompiledPack, values: Value) -> Bound {
-    pack.prompt("chat").unwrap().bind(&object(values)).unwrap()
+    chat(pack).bind(&object(values)).expect("values that fit")
 }
 
 fn system(pack: &CompiledPack, values: Value) -> Result<String, RenderError> {
-    pack.prompt("chat").unwrap().system("any", &bound(pack, values), &Moment::default())
+    chat(pack).system("any", &bound(pack, values), &Moment::default())
 }
 
 fn unresolved(result: Result<String, RenderError>) -> Vec<String> {
@@ -188,7 +194,7 @@ fn promptkit_084_artifacts_that_are_not_filled_are_empty() {
 }
 
 fn evals(value: Value) -> Vec<Eval> {
-    serde_json::from_value(value).unwrap()
+    serde_json::from_value(value).expect("evals")
 }
 
 #[test]

@@ -29,7 +29,9 @@ mod dialect;
 pub mod document;
 mod eval;
 mod fragment;
+mod import;
 pub mod model;
+pub mod outline;
 mod prompt;
 mod shape;
 pub mod template;
@@ -40,6 +42,7 @@ pub use agent::{AgentCard, AgentSkill};
 pub use compiled::CompiledPack;
 pub use dialect::{Compatibility, Dialect, Refusal};
 pub use eval::merged;
+pub use import::{ImportError, import};
 pub use prompt::{CompiledPrompt, Moment, RenderError};
 pub use validator::{Direction, Judgement, Validator, ValidatorError};
 pub use variables::{Bound, CompiledVariable, Violation, Wrong};
@@ -59,6 +62,26 @@ pub fn read(text: &str) -> (Option<CompiledPack>, Vec<Finding>) {
 #[must_use]
 pub fn read_as(text: &str, dialect: Dialect) -> (Option<CompiledPack>, Vec<Finding>) {
     read_in(text, Some(dialect))
+}
+
+/// Whether a text looks like a pack: an object, in JSON or YAML, with `prompts` and a `template_engine`.
+///
+/// ```
+/// use convoke_machine::pack::looks_like_a_pack;
+///
+/// assert!(looks_like_a_pack(r#"{"template_engine": {}, "prompts": {}"#));
+/// assert!(!looks_like_a_pack("NAME greet"));
+/// ```
+#[must_use]
+pub fn looks_like_a_pack(text: &str) -> bool {
+    let fields = ["prompts", "template_engine"];
+    if document::is_json(text) {
+        return fields.iter().all(|field| text.contains(&format!("\"{field}\"")));
+    }
+    let begins = |field: &&str| {
+        text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')))
+    };
+    fields.iter().all(begins)
 }
 
 fn read_in(text: &str, strict: Option<Dialect>) -> (Option<CompiledPack>, Vec<Finding>) {

@@ -39,7 +39,8 @@ pub(super) fn waits(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
         let before = index.checked_sub(1).map(|before| steps[before].id.as_str());
         let own = waits.entry(&step.id).or_default();
         if own.is_empty() {
-            own.extend(before);
+            // Two steps of one name are a mistake of their own, not a circle.
+            own.extend(before.filter(|before| *before != step.id));
         }
         own.extend(mentioned(step).iter().filter_map(|root| ids.get(root.as_str())));
         if let Action::Branch { then, otherwise, .. } = &step.action {

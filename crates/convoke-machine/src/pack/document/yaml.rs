@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
         budget: serde_saphyr::budget! { max_depth: DEEPEST },
     };
     serde_saphyr::from_str_with_options::<Spanned<Bare>>(text, options).map(node).map_err(|error| {
-        let place = error.location().map_or(0..0, |location| place(&location));
+        let place = error.location().map_or(0..0, |location| mistake(text, &location));
         let said = error.without_snippet().to_string();
         SyntaxError { message: format!("not valid YAML: {}", said.lines().next().unwrap_or_default()), place }
     })
@@ -33,6 +33,19 @@ fn place(location: &Location) -> Range<usize> {
     let start = usize::try_from(span.byte_offset().unwrap_or_default()).unwrap_or_default();
     let length = usize::try_from(span.byte_len().unwrap_or_default()).unwrap_or_default();
     start..start.saturating_add(length)
+}
+
+/// The place of a mistake, of which sometimes only the line and the column are known.
+fn mistake(text: &str, location: &Location) -> Range<usize> {
+    if location.span().byte_offset().is_some() {
+        return place(location);
+    }
+    let count = |number: u64| usize::try_from(number).unwrap_or_default().saturating_sub(1);
+    let mut lines = text.split_inclusive('\n');
+    let start: usize = lines.by_ref().take(count(location.line())).map(str::len).sum();
+    let line = lines.next().unwrap_or_default();
+    let column = line.char_indices().nth(count(location.column())).map_or(line.len(), |(byte, _)| byte);
+    start + column..start + column
 }
 
 impl<'de> Deserialize<'de> for Bare {

@@ -119,7 +119,7 @@ impl Walk {
                 Some(value) => {
                     if field.known != Dialects::BOTH {
                         let message = format!("`{}` is not known", field.name);
-                        self.note(field.known.others(), path, &message);
+                        self.note(field.known.others(), &child(path, field.name), &message);
                     }
                     self.visit(&field.shape, value, &child(path, field.name));
                 }
