@@ -90,11 +90,9 @@ fn transition(
         host_extras: serde_json::Map::new(),
     };
     let visit = record(context, happened, compiled.options());
-    Ok(vec![
-        WorkflowEvent::Exited { state: Arc::clone(&transitioned.from) },
-        WorkflowEvent::Entered { state: Arc::clone(&transitioned.to), visit },
-        WorkflowEvent::Transitioned(Box::new(transitioned)),
-    ])
+    let exited = WorkflowEvent::Exited { state: Arc::clone(&transitioned.from) };
+    let entered = WorkflowEvent::Entered { state: Arc::clone(&transitioned.to), visit };
+    Ok(vec![exited, WorkflowEvent::Transitioned(Box::new(transitioned)), entered])
 }
 
 /// Takes a transition down. Gives how often its state was entered by now.

@@ -225,6 +225,18 @@ impl Compiled {
         }
     }
 
+    /// Whether there is time left.
+    ///
+    /// # Errors
+    /// [`WorkflowError::BudgetExhausted`], if there is none.
+    pub fn check_time(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
+        let time = Budget { max_wall_time_sec: self.budget.max_wall_time_sec, ..Budget::default() };
+        match time.exhausted(context, now) {
+            Some(exhausted) => Err(WorkflowError::BudgetExhausted(Box::new(exhausted))),
+            None => Ok(()),
+        }
+    }
+
     /// What may be used.
     #[must_use]
     pub fn budget(&self) -> &Budget {

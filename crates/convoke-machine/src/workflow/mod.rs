@@ -56,7 +56,7 @@ pub use options::{AppendStyle, Options, RedirectStyle};
 pub use pending::{PendingTransition, Refusal, TransitionSlot};
 pub use spec::{ArtifactSpec, Spec, StateSpec};
 pub use tool::{
-    SET_ARTIFACT, TRANSITION, WorkflowTool, artifact_arguments, artifact_tool, matching_event, tools_for,
-    transition_tool,
+    SET_ARTIFACT, TRANSITION, WorkflowTool, artifact_arguments, artifact_reply, artifact_tool,
+    matching_event, tools_for, transition_tool,
 };
 pub use validate::validate;

@@ -121,3 +121,9 @@ pub fn artifact_arguments(arguments: &Map<String, Value>) -> Result<(&str, &str)
         name => Ok((name, text("value")?)),
     }
 }
+
+/// What the model is answered when an artifact was set.
+#[must_use]
+pub fn artifact_reply(name: &str) -> Value {
+    json!({"status": "artifact_set", "artifact": name})
+}
