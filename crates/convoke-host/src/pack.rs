@@ -4,19 +4,25 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use convoke_core::{Runner, Workflow};
 use convoke_goals::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use convoke_goals::agentfile::load::{Found, Loader};
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::agentfile::{Source, Span};
-use convoke_goals::{Equipment, Secrets, Values};
+use convoke_goals::{Equipment, Problem, Secrets, Values};
+use convoke_machine::conversation::MachineState;
 use convoke_machine::finding::Finding;
 use convoke_machine::pack::{self, CompiledPack, looks_like_a_pack, outline};
+use convoke_machine::stage::PackStage;
 use convoke_text::diagnostic::within;
 use serde_json::{Map, Value, json};
 
 use crate::HostError;
 use crate::agentfile::{beside, bytes_of};
 use crate::definition::{Definition, Equipped, Kind};
+
+/// What the person says first, unless a pack has a variable of that name.
+const MESSAGE: &str = "message";
 
 /// The name under which runs keep what they were started from.
 const NAME: &str = "pack";
@@ -105,7 +111,7 @@ fn id_of(path: &Path) -> String {
 }
 
 struct PackDefinition {
-    pack: CompiledPack,
+    pack: Arc<CompiledPack>,
     inputs: Vec<Input>,
 }
 
@@ -121,7 +127,15 @@ impl PackDefinition {
             };
             Input::new(input["name"].as_str().unwrap_or_default(), ty, input.get("default").cloned())
         });
-        Self { inputs: inputs.collect(), pack }
+        let mut inputs: Vec<Input> = inputs.collect();
+        if !inputs.iter().any(|input| input.name == MESSAGE) {
+            inputs.push(Input::new(MESSAGE, Type::String, Some(Value::Null)));
+        }
+        Self { inputs, pack: Arc::new(pack) }
+    }
+
+    fn declares_message(&self) -> bool {
+        outline::inputs(&self.pack).iter().any(|input| input["name"] == MESSAGE)
     }
 }
 
@@ -166,11 +180,47 @@ impl Definition for PackDefinition {
         (Secrets::default(), values)
     }
 
-    fn equip(&self, _: &Equipment) -> Result<Box<dyn Equipped>, Vec<String>> {
-        Err(vec!["packs can be checked and looked at here, and not yet run".to_owned()])
+    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn Equipped>, Vec<String>> {
+        let stage = PackStage::new(Arc::clone(&self.pack), equipment.tools.clone(), equipment.model.clone());
+        let machine = stage.machine().map_err(|error| vec![error.to_string()])?;
+        let takes_message = self.inputs.iter().any(|input| input.name == MESSAGE) && !self.declares_message();
+        Ok(Box::new(EquippedPack {
+            pack: Arc::clone(&self.pack),
+            workflow: machine.workflow(),
+            takes_message,
+        }))
     }
 
-    fn result(&self, _: &Value) -> Option<String> {
-        None
+    fn result(&self, state: &Value) -> Option<String> {
+        serde_json::from_value::<MachineState>(state.clone()).ok()?.last
+    }
+}
+
+struct EquippedPack {
+    pack: Arc<CompiledPack>,
+    workflow: Workflow<MachineState>,
+    takes_message: bool,
+}
+
+impl Equipped for EquippedPack {
+    fn runner(&self) -> Runner {
+        Runner::new(&self.workflow)
+    }
+
+    fn warnings(&self) -> &[Problem] {
+        &[]
+    }
+
+    fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {
+        let mut variables: Map<String, Value> =
+            values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let opening = if self.takes_message { variables.remove(MESSAGE) } else { None };
+        self.pack
+            .check_values(&variables)
+            .map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let mut state = MachineState::default();
+        state.variables = variables;
+        state.opening = opening.and_then(|opening| opening.as_str().map(str::to_owned));
+        serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }

@@ -64,3 +64,20 @@ fn a_pack_in_yaml_is_compiled_to_json() {
     assert!(stderr(&refused).contains("no pack was written"), "{}", stderr(&refused));
     assert!(!place.path().join("bad.json").exists());
 }
+
+#[test]
+fn a_pack_is_run_with_its_inputs_checked() {
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    let run = |more: &[&str]| {
+        let mut arguments = vec!["run", "support.pack.yaml", "--model", "scripted/rehearsal", "--no-input"];
+        arguments.extend(more);
+        place.convoke(&arguments)
+    };
+    let refused = run(&["-i", "customer=a"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("at least 2 are needed"), "{}", stderr(&refused));
+    let asked = run(&["-i", "customer=ada", "-i", "message=Where is my order?"]);
+    // Somebody has to say how it goes on.
+    assert_eq!(asked.status.code(), Some(5), "{}", stderr(&asked));
+}

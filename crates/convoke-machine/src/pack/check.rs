@@ -19,6 +19,12 @@ pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
         evals(&prompt.evals, &child(&path, "evals"), findings);
         tools(pack, key, findings);
     }
+    for (name, tool) in &pack.tools {
+        if let Some(Err(error)) = tool.parameters.as_ref().map(jsonschema::validator_for) {
+            let place = child(&child("/tools", name), "parameters");
+            findings.push(Finding::error("bad-schema", place, format!("this is not a JSON Schema: {error}")));
+        }
+    }
     if let Some(agents) = &pack.agents {
         self::agents(pack, agents, findings);
     }
@@ -132,6 +138,10 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
 
 fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
     for (index, skill) in skills.iter().enumerate() {
+        if !matches!(skill, SkillSource::Inline { preload: true, .. }) {
+            let message = "only skills that are written in place and preloaded are taken up";
+            findings.push(Finding::warning("no-effect", format!("/skills/{index}"), message));
+        }
         let SkillSource::Inline { name, .. } = skill else { continue };
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -175,6 +185,11 @@ fn without_effect(document: &Node, findings: &mut Vec<Finding>) {
     }
     for prompt in document.get("prompts").into_iter().flat_map(Node::entries) {
         let path = child("/prompts", &prompt.name);
+        let choice = prompt.node.get("tool_policy").and_then(|policy| policy.get("tool_choice"));
+        if choice.and_then(Node::text) == Some("required") {
+            let message = "models decide for themselves whether to use a tool, so this has no effect";
+            findings.push(Finding::warning("no-effect", format!("{path}/tool_policy/tool_choice"), message));
+        }
         for (field, message) in [
             ("pipeline", "the order of stages is fixed, so a pipeline has no effect"),
             ("media", "only text is sent to models, so settings for media have no effect"),

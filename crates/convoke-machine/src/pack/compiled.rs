@@ -10,7 +10,7 @@ use super::agent::{AgentCard, card};
 use super::composition::{Action, Step};
 use super::document::Node;
 use super::fragment::Fragments;
-use super::model::Pack;
+use super::model::{Pack, ToolChoice};
 use super::prompt::CompiledPrompt;
 use super::variables::{Violation, Wrong};
 use super::{Compatibility, check};
@@ -162,9 +162,11 @@ impl CompiledPack {
         available: impl IntoIterator<Item = &'a str>,
     ) -> Vec<&'a str> {
         let Some(prompt) = self.prompt(task).map(CompiledPrompt::declared) else { return Vec::new() };
-        if prompt.tool_policy.tool_choice == super::model::ToolChoice::None {
+        let policy = prompt.tool_policy.as_ref();
+        if policy.is_some_and(|policy| policy.tool_choice == ToolChoice::None) {
             return Vec::new();
         }
+        let blocked = policy.map(|policy| &*policy.blocklist).unwrap_or_default();
         let names = |entries: &[String], tool: &str| {
             entries.iter().any(|entry| match entry.strip_suffix('*') {
                 Some(beginning) => tool.starts_with(beginning),
@@ -173,7 +175,7 @@ impl CompiledPack {
         };
         let mut tools: Vec<&str> = available
             .into_iter()
-            .filter(|tool| names(&prompt.tools, tool) && !names(&prompt.tool_policy.blocklist, tool))
+            .filter(|tool| names(&prompt.tools, tool) && !names(blocked, tool))
             .collect();
         tools.sort_unstable();
         tools.dedup();

@@ -67,8 +67,7 @@ pub struct Prompt {
     #[serde(default)]
     pub tools: Vec<String>,
     /// How it may use them.
-    #[serde(default)]
-    pub tool_policy: ToolPolicy,
+    pub tool_policy: Option<ToolPolicy>,
     /// How the model is set.
     #[serde(default)]
     pub parameters: Parameters,
