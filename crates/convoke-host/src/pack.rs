@@ -141,7 +141,8 @@ impl PackDefinition {
 
 impl Definition for PackDefinition {
     fn name(&self) -> &str {
-        &self.pack.model().id
+        let model = self.pack.model();
+        &model.id
     }
 
     fn inputs(&self) -> &[Input] {

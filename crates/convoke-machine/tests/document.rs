@@ -194,6 +194,22 @@ fn every_mistake_is_found_at_once_with_its_place() {
 }
 
 #[test]
+fn what_is_missing_does_not_hide_what_else_is_wrong() {
+    let mut pack = with(&[
+        ("/name", json!(3)),
+        ("/prompts/chat/validators", json!([{"type": "max_lenght"}])),
+        ("/workflow", json!({"version": 1, "states": {"s": {"prompt_task": "caht"}}})),
+    ]);
+    pack.as_object_mut().unwrap().remove("template_engine");
+    let mut found = errors(&pack);
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        ["missing-field", "missing-field", "unknown-prompt", "unknown-validator", "wrong-type"]
+    );
+}
+
+#[test]
 fn json_and_yaml_say_the_same() {
     let json = with(&[(
         "/prompts/chat/variables",
@@ -290,4 +306,29 @@ fn promptkit_106_a_template_that_uses_an_artifact_nobody_declares_is_warned_abou
     };
     assert_eq!(pack(json!({})).len(), 1);
     assert_eq!(pack(json!({"log": {"type": "text/plain"}})), [""; 0]);
+}
+
+const EXAMPLE: &str = include_str!("../../../examples/packs/support.pack.yaml");
+
+proptest::proptest! {
+    /// Whatever becomes of a pack's text, reading it ends, and what is said about it is about the text.
+    #[test]
+    fn no_text_breaks_the_reader(cuts in proptest::collection::vec((0usize..4000, 0usize..40, ".{0,6}"), 1..5), is_json: bool) {
+        let mut text = if is_json {
+            serde_json::to_string_pretty(read(EXAMPLE).0.unwrap().document()).unwrap()
+        } else {
+            EXAMPLE.to_owned()
+        };
+        for (start, length, instead) in cuts {
+            let start = text.floor_char_boundary(start);
+            let end = text.floor_char_boundary(start + length).max(start);
+            text.replace_range(start..end, &instead);
+        }
+        let (pack, findings) = read(&text);
+        assert_eq!(pack.is_none(), findings.iter().any(convoke_machine::finding::Finding::is_error));
+        for finding in findings {
+            let place = finding.place.unwrap();
+            assert!(place.start <= place.end && place.start <= text.len(), "{} {:?}", finding.message, place);
+        }
+    }
 }

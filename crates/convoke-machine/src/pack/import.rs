@@ -247,7 +247,7 @@ fn validator(node: &Node) -> Node {
 }
 
 fn entry(name: &str, node: Node) -> Entry {
-    Entry { name: name.to_owned(), place: 0..0, node }
+    Entry::new(name, node)
 }
 
 fn text_node(text: &str) -> Node {

@@ -49,7 +49,7 @@ pub use variables::{Bound, CompiledVariable, Violation, Wrong};
 
 use serde::Deserialize;
 
-use self::document::Node;
+use self::document::{Content, Node};
 use crate::finding::Finding;
 
 /// Reads a pack, JSON or YAML: the pack if it can be run, and everything that is wrong with it, in the order of the text.
@@ -89,7 +89,10 @@ fn read_in(text: &str, strict: Option<Dialect>) -> (Option<CompiledPack>, Vec<Fi
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
     let pack = compiled(&node, strict, &mut findings);
     for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
-        finding.place = Some(node.place_of(&finding.path));
+        let name = ["unknown-field", "misplaced-field"]
+            .contains(&finding.code)
+            .then(|| node.name_place_of(&finding.path));
+        finding.place = Some(name.flatten().unwrap_or_else(|| node.place_of(&finding.path)));
     }
     let start = |finding: &Finding| finding.place.as_ref().map_or(0, |place| place.start);
     findings.sort_by(|a, b| {
@@ -117,6 +120,10 @@ fn compiled(node: &Node, strict: Option<Dialect>, findings: &mut Vec<Finding>) -
             format!("`$schema` names version {named}, which refuses {}: {}", refusal.path, refusal.message);
         findings.push(Finding::warning("other-dialect", "/$schema", message));
     }
+    if !verdict.mends.is_empty() {
+        mended(node, &verdict.mends, findings);
+        return None;
+    }
     match model::Pack::deserialize(node) {
         Ok(pack) => CompiledPack::new(node.clone(), pack, compatibility, findings),
         // What is wrong has been said, in better words.
@@ -126,4 +133,21 @@ fn compiled(node: &Node, strict: Option<Dialect>, findings: &mut Vec<Finding>) -
             None
         }
     }
+}
+
+/// Looks at the rest of a pack of which some parts are missing or of the wrong type. What is found where something was put is
+/// about that, not about the pack.
+fn mended(node: &Node, mends: &[(String, Content)], findings: &mut Vec<Finding>) {
+    let mut whole = node.clone();
+    for (path, content) in mends {
+        whole.put(path, content.clone());
+    }
+    let Ok(pack) = model::Pack::deserialize(&whole) else { return };
+    let mut more = Vec::new();
+    CompiledPack::new(whole, pack, Compatibility::default(), &mut more);
+    let is_within = |path: &str, outer: &str| {
+        path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    more.retain(|finding| !mends.iter().any(|(path, _)| is_within(&finding.path, path)));
+    findings.extend(more);
 }

@@ -42,6 +42,14 @@ pub struct Entry {
     pub node: Node,
 }
 
+impl Entry {
+    /// A value with a name, in no text.
+    #[must_use]
+    pub fn new(name: impl Into<String>, node: Node) -> Self {
+        Self { name: name.into(), place: 0..0, node }
+    }
+}
+
 impl Node {
     /// A value that is in no text.
     #[must_use]
@@ -93,7 +101,7 @@ impl Node {
         let mut node = self;
         let mut named = self.place.start..self.place.start;
         for part in pointer.split('/').skip(1) {
-            let part = part.replace("~1", "/").replace("~0", "~");
+            let part = unescaped(part);
             match &node.content {
                 Content::Map(entries) => {
                     let Some(entry) = entries.iter().find(|entry| entry.name == part) else { break };
@@ -114,11 +122,54 @@ impl Node {
         }
     }
 
+    /// Where the name is that a JSON pointer ends with, if there is such a name.
+    #[must_use]
+    pub fn name_place_of(&self, pointer: &str) -> Option<Range<usize>> {
+        let (parent, name) = pointer.rsplit_once('/')?;
+        let name = unescaped(name);
+        let node = parent.split('/').skip(1).try_fold(self, |node, part| node.step(&unescaped(part)))?;
+        node.entries().iter().find(|entry| entry.name == name).map(|entry| entry.place.clone())
+    }
+
+    /// Puts something where a JSON pointer leads, in an object or instead of a part of a list. What is on the way must be there.
+    pub(in crate::pack) fn put(&mut self, pointer: &str, content: Content) {
+        let mut node = self;
+        for part in pointer.split('/').skip(1) {
+            let part = unescaped(part);
+            let next = match &mut node.content {
+                Content::Map(entries) => {
+                    let place = entries.iter().position(|entry| entry.name == part).unwrap_or_else(|| {
+                        entries.push(Entry::new(part, Node::new(Content::Null)));
+                        entries.len() - 1
+                    });
+                    entries.get_mut(place).map(|entry| &mut entry.node)
+                }
+                Content::List(items) => part.parse().ok().and_then(|index: usize| items.get_mut(index)),
+                _ => None,
+            };
+            let Some(next) = next else { return };
+            node = next;
+        }
+        node.content = content;
+    }
+
+    fn step(&self, part: &str) -> Option<&Node> {
+        match &self.content {
+            Content::List(items) => items.get(part.parse::<usize>().ok()?),
+            _ => self.get(part),
+        }
+    }
+
     /// The value without its place.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
+}
+
+/// A part of a JSON pointer as a name.
+fn unescaped(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
 }
 
 impl Serialize for Node {

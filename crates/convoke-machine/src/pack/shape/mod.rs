@@ -9,7 +9,7 @@ mod rule;
 mod table;
 
 use super::dialect::{Dialect, Dialects, Refusal};
-use super::document::{Content, Node};
+use super::document::{Content, Entry, Node};
 use crate::finding::{Finding, child};
 use field::{Field, Object, Others, Shape};
 
@@ -18,6 +18,8 @@ use field::{Field, Object, Others, Shape};
 pub(super) struct Verdict {
     pub(super) findings: Vec<Finding>,
     pub(super) refusals: Vec<Refusal>,
+    /// What to put where something is missing or of the wrong type, so that the rest can be looked at.
+    pub(super) mends: Vec<(String, Content)>,
 }
 
 /// Compares a pack with the table.
@@ -98,6 +100,7 @@ impl Walk {
             (Shape::Names(..) | Shape::Object(_), _) => "an object".to_owned(),
         };
         self.wrong_type(node, path, &wanted);
+        self.0.mends.push((path.to_owned(), empty(shape)));
     }
 
     fn wrong_type(&mut self, node: &Node, path: &str, wanted: &str) {
@@ -133,7 +136,7 @@ impl Walk {
             match object.others {
                 Others::Kept => {}
                 Others::Refused(by) => {
-                    let message = format!("{} has no field `{}`", object.title, entry.name);
+                    let message = format!("`{}` is no field of {}", entry.name, object.title);
                     let known = object.fields.iter().map(|field| field.name);
                     let mut finding =
                         Finding::warning("unknown-field", &place, &message).suggest(&entry.name, known);
@@ -159,6 +162,9 @@ impl Walk {
             finding.help(format!("write \"{}\": {}", field.name, field.example))
         };
         self.refuse(field.required, finding);
+        if field.required == Dialects::BOTH {
+            self.0.mends.push((child(path, field.name), empty(&field.shape)));
+        }
     }
 
     /// What is refused by both dialects is a mistake.
@@ -172,6 +178,25 @@ impl Walk {
     fn note(&mut self, by: Dialects, path: &str, message: &str) {
         for dialect in Dialect::ALL.into_iter().filter(|dialect| by.has(*dialect)) {
             self.0.refusals.push(Refusal { dialect, path: path.to_owned(), message: message.to_owned() });
+        }
+    }
+}
+
+/// The least that has a shape.
+fn empty(shape: &Shape) -> Content {
+    match shape {
+        Shape::Any | Shape::NullOr(_) | Shape::Custom(_) => Content::Null,
+        Shape::Text | Shape::Checked(_) => Content::Text(String::new()),
+        Shape::OneOf(values, _) => Content::Text(values.first().copied().unwrap_or_default().to_owned()),
+        Shape::Truth => Content::Bool(false),
+        Shape::Whole(least) => Content::Number((*least).into()),
+        Shape::Number(..) => Content::Number(0.into()),
+        Shape::List(..) => Content::List(Vec::new()),
+        Shape::Names(..) => Content::Map(Vec::new()),
+        Shape::Object(object) => {
+            let needed = object.fields.iter().filter(|field| field.required == Dialects::BOTH);
+            let entry = |field: &Field| Entry::new(field.name, Node::new(empty(&field.shape)));
+            Content::Map(needed.map(entry).collect())
         }
     }
 }
