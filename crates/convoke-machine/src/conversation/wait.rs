@@ -66,12 +66,15 @@ async fn first_of(scope: &Scope, question: Option<Question>, events: &[Arc<str>]
         return way.await;
     }
     // What was taken before a crash came first, whatever has come since.
-    let taken = ways.iter().position(|(scope, _)| scope.composing().has_recorded_next());
+    let taken = ways.iter().position(|(scope, _)| scope.composing().next_has_ended());
+    let (scopes, mut ways): (Vec<Scope>, Vec<_>) = ways.into_iter().unzip();
     let (first, arrival) = match taken {
-        Some(taken) => (taken, ways.swap_remove(taken).1.await?),
-        None => race(ways.into_iter().map(|(_, way)| way).collect()).await?,
+        Some(taken) => (taken, ways.swap_remove(taken).await?),
+        None => race(ways).await?,
     };
     decision.make(first)?;
+    // Nobody waits for the others any longer: an answer to them would come too late.
+    scopes.iter().for_each(|way| scope.composing().withdraw_questions(way));
     Ok(arrival)
 }
 
