@@ -38,21 +38,22 @@ impl PackStage {
         Self { pack, tools, model }
     }
 
-    /// The conversation over the pack's workflow. A pack without one is talked to with the prompt it begins with, until somebody
-    /// sends `End`.
+    /// The conversation over the pack's workflow. A pack without one is talked to with the prompt it begins with, as long as the
+    /// person likes.
     ///
     /// # Errors
     /// If the pack has several prompts and says nowhere which comes first, or a state runs a composition.
     pub fn machine(self) -> Result<Machine, PackMachineError> {
-        let compiled = match self.pack.workflow() {
-            Some(compiled) => compiled.clone(),
+        let name = self.pack.model().id.clone();
+        let builder = match self.pack.workflow().cloned() {
+            Some(compiled) => Machine::on(Arc::new(compiled), Arc::new(self)),
             None => {
                 let task = self.pack.entry().ok_or(PackMachineError::NoEntry)?;
-                single(task).map_err(|error| PackMachineError::Workflow(error.to_string()))?
+                let compiled = single(task).map_err(|error| PackMachineError::Workflow(error.to_string()))?;
+                Machine::on(Arc::new(compiled), Arc::new(self)).open_ended()
             }
         };
-        let name = self.pack.model().id.clone();
-        Ok(Machine::on(Arc::new(compiled), Arc::new(self)).named(name).build()?)
+        Ok(builder.named(name).build()?)
     }
 
     fn activation(&self, prompt: &CompiledPrompt, situation: &Situation<'_>) -> Result<Activation, String> {
@@ -138,18 +139,10 @@ pub enum PackMachineError {
     Workflow(String),
 }
 
-/// A workflow for a prompt alone: it speaks until somebody sends `End`.
+/// A workflow for a prompt alone.
 fn single(task: &str) -> Result<Compiled, Box<dyn std::error::Error>> {
-    let end = if task == "end" { "over" } else { "end" };
-    let states: Map<String, Value> = [
-        (task, json!({"prompt_task": task, "orchestration": "external", "persistence": "persistent", "on_event": {"End": end}})),
-        (end, json!({"prompt_task": task, "terminal": true, "persistence": "persistent"})),
-    ]
-    .into_iter()
-    .map(|(name, state)| (name.to_owned(), state))
-    .collect();
-    let spec: Spec = serde_json::from_value(json!({"version": 2, "entry": task, "states": states}))?;
-    Ok(Compiled::new(&spec, &Known::anything())?)
+    let spec = json!({"version": 1, "entry": task, "states": {task: {"prompt_task": task}}});
+    Ok(Compiled::new(&serde_json::from_value::<Spec>(spec)?, &Known::anything())?)
 }
 
 /// What a provider is told; what only some understand is passed on as it is.

@@ -4,7 +4,7 @@ mod packs;
 
 use std::sync::Arc;
 
-use convoke_core::{Message, ModelRequest, Runtime, Toolset};
+use convoke_core::{Message, ModelRequest, RunStatus, Runtime, Toolset};
 use convoke_machine::conversation::{MachineState, Talk};
 use convoke_machine::stage::{PackMachineError, PackStage};
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -59,18 +59,14 @@ async fn promptkit_143_146_every_state_has_the_callers_values_and_its_own_rules(
 async fn a_pack_without_a_workflow_is_talked_to() {
     let skills =
         json!([{"name": "tone", "description": "Tone", "instructions": "Be kind.", "preload": true}]);
-    let model = ScriptedModel::replies(["Hi Ada."]);
+    let model = ScriptedModel::replies(["Hi Ada.", "Hi Ada."]);
     let pack = with(&[("/prompts/chat", prompt("Greet {{name}}.")), ("/skills", skills)]);
+    let state = MachineState::saying("Hello").variable("name", "Ada");
+    assert_eq!(said(&pack, &model, state.clone()).await, "Hi Ada.");
+    // With somebody who has more to say it is not over.
     let machine = stage(&pack, &model).machine().unwrap();
-    let state = MachineState::saying("Hello").variable("name", "Ada").talk(Talk::Once);
-    // It goes on until somebody sends `End`.
-    let outcome = Runtime::builder()
-        .patience(std::time::Duration::ZERO)
-        .build()
-        .start(&machine.workflow(), state)
-        .await
-        .unwrap();
-    assert_eq!(outcome.state.last.as_deref(), Some("Hi Ada."));
+    let outcome = Runtime::new().start(&machine.workflow(), state).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Suspended);
     let system = &systems(&model)[0];
     assert!(system.starts_with("Greet Ada.") && system.ends_with("Be kind."), "{system}");
 }

@@ -61,6 +61,8 @@ pub struct Machine {
     policy: Option<Policy>,
     /// After how many turns the run continues; nothing if the run is not this machine's alone.
     pub(super) generations: Option<usize>,
+    /// Whether there is talk in states that nothing leads out of.
+    pub(super) open_ended: bool,
 }
 
 /// A machine being put together. See [`Machine::builder`].
@@ -95,7 +97,14 @@ impl Machine {
 
     /// A conversation over a workflow and with a stage that others use too.
     pub fn on(compiled: Arc<Compiled>, stage: Arc<dyn Stage>) -> MachineBuilder {
-        let machine = Self { name: "machine".into(), compiled, stage, policy: None, generations: None };
+        let machine = Self {
+            name: "machine".into(),
+            compiled,
+            stage,
+            policy: None,
+            generations: None,
+            open_ended: false,
+        };
         MachineBuilder { machine }
     }
 
@@ -134,6 +143,12 @@ impl MachineBuilder {
         policy: impl Fn(&Transitioned) -> Option<MessagePolicy> + Send + Sync + 'static,
     ) -> Self {
         self.machine.policy = Some(Arc::new(policy));
+        self
+    }
+
+    /// Lets the person go on talking in a state that nothing leads out of, where otherwise the conversation is over.
+    pub fn open_ended(mut self) -> Self {
+        self.machine.open_ended = true;
         self
     }
 

@@ -141,6 +141,9 @@ impl<'a> Session<'a> {
     /// Whether the workflow is over, after telling so.
     async fn is_over(&mut self) -> bool {
         let status = self.machine.compiled.status(&self.context);
+        if status == Status::Completed && self.machine.open_ended {
+            return false;
+        }
         if status == Status::Completed {
             announce::completed(self.scope, &self.context).await;
         }
