@@ -110,12 +110,14 @@ pub(crate) enum Command {
     /// MCP servers: whether they are there, what tools they have, a call by hand.
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Check Agentfiles and say everything that is wrong with them.
+    /// Check Agentfiles and packs, and say everything that is wrong with them.
     Validate(Validate),
     /// Write Agentfiles in the one way they are written.
     Fmt(Fmt),
-    /// Look at an Agentfile: its inputs, agents and goals, and what is done in which order.
+    /// Look at an Agentfile or a pack: its inputs, and what is done in which order.
     Inspect(Inspect),
+    /// Make a pack of the files it is authored in, or of one in YAML.
+    Compile(Compile),
     /// Print what completes commands in a shell.
     Completions {
         /// The shell.
@@ -362,7 +364,17 @@ pub(crate) struct Inspect {
     pub(crate) skills: Vec<PathBuf>,
 }
 
-/// As what to show an Agentfile.
+#[derive(Debug, Args)]
+pub(crate) struct Compile {
+    /// A pack in YAML, an Arena manifest, or the manifest of a single prompt.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Where to write the pack; otherwise it is printed.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// As what to show a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutlineFormat {
     /// A tree.
@@ -618,7 +630,8 @@ impl Command {
             && !only_lists
             && !matches!(
                 self,
-                Self::Completions { .. }
+                Self::Compile(_)
+                    | Self::Completions { .. }
                     | Self::Config(_)
                     | Self::Doctor(_)
                     | Self::Fmt(_)

@@ -46,7 +46,7 @@ impl From<HostError> for Failure {
             HostError::Policy(invalid) => Self::policy(&message, invalid.errors),
             HostError::Unverified { verification: Verification::Invalid { .. }, .. } => Self::failed(message)
                 .hint("it was changed after it was signed: get it again from where it is from"),
-            HostError::CannotRun { problems, .. } => {
+            HostError::CannotRun { problems, .. } | HostError::NotCompiled { problems } => {
                 problems.into_iter().fold(Self::failed(message), Self::detail)
             }
             HostError::Inputs { problems } => problems.into_iter().fold(Self::usage(message), Self::detail),

@@ -50,6 +50,11 @@ pub trait Definition: Send + Sync {
     /// What it does, for people to read.
     fn outline_text(&self) -> String;
 
+    /// What it does, as a Mermaid diagram, if there is one of such files.
+    fn outline_mermaid(&self) -> Option<String> {
+        None
+    }
+
     /// Whether it says itself which model it is run with.
     fn names_model(&self) -> bool;
 

@@ -61,6 +61,12 @@ pub enum HostError {
         /// Why, each in a line.
         problems: Vec<String>,
     },
+    /// Files that a pack is authored in make none.
+    #[error("the files make no pack")]
+    NotCompiled {
+        /// Why, each in a line.
+        problems: Vec<String>,
+    },
     /// The inputs do not fit.
     #[error("the inputs are not what the file needs")]
     Inputs {

@@ -5,6 +5,7 @@
 //! | `host` | the [`Host`]: load, prepare, start, go on, subscribe, answer, record |
 //! | `definition` | kinds of files that can be run, and what each of them is asked |
 //! | `agentfile` | Agentfiles as such a kind, from disks and packages |
+//! | `pack` | PromptPacks as such a kind |
 //! | `prepared`, `running` | a definition with everything it needs; a run under way |
 //! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
@@ -41,6 +42,7 @@ mod limits;
 mod manifest;
 mod mcp;
 pub mod models;
+mod pack;
 mod packages;
 mod planned;
 mod prepared;
@@ -66,6 +68,7 @@ pub use inputs::{GivenInputs, InvalidInputs};
 pub use limits::{InvalidLimits, parse_limits};
 pub use manifest::{AnswerRules, Manifest};
 pub use mcp::ConfiguredServers;
+pub use pack::{CompiledFile, PackKind, compile_pack};
 pub use packages::{
     SimilarPackage, installed_packages, package_named, packages_folder, similar_package, trust_only,
     trust_store, trusted_folder,

@@ -2,6 +2,8 @@
 //!
 //! Whoever checks knows values, not texts; whoever has the text finds the place of a path in it.
 
+use std::ops::Range;
+
 use convoke_text::diagnostic::Severity;
 
 /// One thing that is wrong with a pack.
@@ -18,19 +20,25 @@ pub struct Finding {
     pub message: String,
     /// What to write instead, if something can be said.
     pub help: Option<String>,
+    /// The bytes of the file that the path is about, once somebody with the text has looked.
+    pub place: Option<Range<usize>>,
 }
 
 impl Finding {
+    fn new(severity: Severity, code: &'static str, path: String, message: String) -> Self {
+        Self { severity, code, path, message, help: None, place: None }
+    }
+
     /// A mistake: the pack cannot be run.
     #[must_use]
     pub fn error(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, code, path: path.into(), message: message.into(), help: None }
+        Self::new(Severity::Error, code, path.into(), message.into())
     }
 
     /// Something that looks wrong.
     #[must_use]
     pub fn warning(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, code, path: path.into(), message: message.into(), help: None }
+        Self::new(Severity::Warning, code, path.into(), message.into())
     }
 
     /// Says what to write instead.
@@ -39,4 +47,31 @@ impl Finding {
         self.help = Some(help.into());
         self
     }
+
+    /// Suggests the known name nearest to a misspelt one, if there is one.
+    #[must_use]
+    pub fn suggest<'a>(self, written: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        match convoke_text::nearest(written, names) {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// Whether the pack cannot be run because of it.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// The JSON pointer of what is called `name` in what `path` points at.
+///
+/// ```
+/// use convoke_machine::finding::child;
+///
+/// assert_eq!(child("/tools", "a/b"), "/tools/a~1b");
+/// ```
+#[must_use]
+pub fn child(path: &str, name: impl std::fmt::Display) -> String {
+    format!("{path}/{}", name.to_string().replace('~', "~0").replace('/', "~1"))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_core::{DuplicateTool, Model, ModelParams, ModelReply, Tool, ToolCall, Toolset, Transcript};
 
 use super::on_demand::OnDemand;
-use super::{Agent, Approval, MaxTurns, OnRejection, ParallelCalls, RefuseWhen, StopWhen};
+use super::{Agent, Approval, HandOffWhen, MaxTurns, OnRejection, ParallelCalls, RefuseWhen, StopWhen};
 
 /// An agent being put together. See [`Agent::builder`].
 #[must_use = "an agent is not made until `build` is called"]
@@ -27,6 +27,7 @@ pub struct AgentBuilder {
     when_rejected: OnRejection,
     stop_when: Option<StopWhen>,
     refuse_when: Option<RefuseWhen>,
+    hand_off_when: Option<HandOffWhen>,
     repeat_limit: Option<u32>,
 }
 
@@ -93,6 +94,7 @@ impl AgentBuilder {
             when_rejected: OnRejection::default(),
             stop_when: None,
             refuse_when: None,
+            hand_off_when: None,
             repeat_limit: Some(Agent::DEFAULT_REPEAT_LIMIT),
         }
     }
@@ -218,6 +220,13 @@ impl AgentBuilder {
         self
     }
 
+    /// Stops after a turn whose calls have been answered, if this is true of the conversation by then: whoever gets the result goes on
+    /// with it, with other instructions or other tools. It must depend on nothing but what it is given: a resumed run asks it again.
+    pub fn hand_off_when(mut self, hand_off: impl Fn(&Transcript) -> bool + Send + Sync + 'static) -> Self {
+        self.hand_off_when = Some(Arc::new(hand_off));
+        self
+    }
+
     /// Refuses the `n`-th identical call in a row if the ones before it all gave the same; the model is told so, and
     /// if it insists the agent ends. `None` lets it go on. 4 otherwise.
     ///
@@ -269,6 +278,7 @@ impl AgentBuilder {
             when_rejected: self.when_rejected,
             stop_when: self.stop_when,
             refuse_when: self.refuse_when,
+            hand_off_when: self.hand_off_when,
             repeat_limit: self.repeat_limit,
         })
     }

@@ -52,6 +52,9 @@ type StopWhen = Arc<dyn Fn(u32, &ModelReply) -> bool + Send + Sync>;
 /// Looks at the conversation and a call the model wants made, and says why it must not be.
 type RefuseWhen = Arc<dyn Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync>;
 
+/// Looks at the conversation after a turn's calls, and says whether somebody else goes on with it.
+type HandOffWhen = Arc<dyn Fn(&Transcript) -> bool + Send + Sync>;
+
 /// A model with tools, and the rules it works by. Cheap to clone.
 ///
 /// ```
@@ -101,6 +104,7 @@ pub struct Agent {
     when_rejected: OnRejection,
     stop_when: Option<StopWhen>,
     refuse_when: Option<RefuseWhen>,
+    hand_off_when: Option<HandOffWhen>,
     repeat_limit: Option<u32>,
 }
 

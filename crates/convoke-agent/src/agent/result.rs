@@ -21,6 +21,8 @@ pub enum AgentStop {
     TimedOut,
     /// The agent's [`stop_when`](crate::AgentBuilder::stop_when) said so.
     Custom,
+    /// The agent's [`hand_off_when`](crate::AgentBuilder::hand_off_when) said so, after the calls of its last turn.
+    HandedOff,
     /// Every call the model wanted was rejected.
     Rejected,
     /// The model wants tools called that are executed by the client.
@@ -40,6 +42,7 @@ impl AgentStop {
             Self::MaxTurns => "max_turns",
             Self::TimedOut => "timed_out",
             Self::Custom => "custom",
+            Self::HandedOff => "handed_off",
             Self::Rejected => "rejected",
             Self::ClientToolCalls => "client_tool_calls",
             Self::BudgetExhausted => "budget_exhausted",

@@ -110,6 +110,8 @@ impl Turn<'_> {
             progress.hand_over(AgentStop::ClientToolCalls, made.handed_over);
         } else if made.all_rejected && self.agent.when_rejected == OnRejection::End {
             progress.stop(AgentStop::Rejected);
+        } else if self.agent.hand_off_when.as_ref().is_some_and(|hand_off| hand_off(&progress.transcript)) {
+            progress.stop(AgentStop::HandedOff);
         }
         if let Some(stop) = made.stopped {
             return Err(stop);

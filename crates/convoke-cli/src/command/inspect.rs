@@ -1,6 +1,7 @@
 //! `convoke inspect`
 
 use convoke_goals::agentfile::outline;
+use convoke_host::Definition;
 
 use crate::arguments::{Arguments, Inspect, OutlineFormat};
 use crate::configuration;
@@ -17,17 +18,28 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) 
     if let Some(note) = &checked.concern {
         output.note(note);
     }
-    let Some(file) = checked.agentfile() else {
+    let Some(definition) = &checked.definition else {
         tell(&checked.source, &checked.diagnostics, output);
         let invalid =
             checked.valid().err().map_or_else(|| Failure::failed("there is nothing to show"), Failure::from);
         return Err(invalid.hint("only a file without errors can be shown"));
     };
     match wanted.format {
-        OutlineFormat::Json => output.json(&outline::to_json(file)),
-        _ if arguments.json => output.json(&outline::to_json(file)),
-        OutlineFormat::Text => lines(&outline::to_text(file), output),
-        OutlineFormat::Mermaid => lines(&outline::to_mermaid(file), output),
+        OutlineFormat::Json => json(&**definition, output),
+        _ if arguments.json => json(&**definition, output),
+        OutlineFormat::Text => lines(&definition.outline_text(), output),
+        OutlineFormat::Mermaid => match definition.outline_mermaid() {
+            Some(diagram) => lines(&diagram, output),
+            None => Err(Failure::failed("there is no diagram of this file").hint("use --format text")),
+        },
+    }
+}
+
+/// What an Agentfile does is written in the order of its documentation.
+fn json(definition: &dyn Definition, output: &mut Output) -> Result<(), Failure> {
+    match definition.agentfile() {
+        Some(file) => output.json(&outline::to_json(file)),
+        None => output.json(&definition.outline()),
     }
 }
 

@@ -5,6 +5,7 @@ mod attach;
 mod attend;
 mod cancel;
 mod chat;
+mod compile;
 mod config;
 mod confirm;
 mod doctor;
@@ -30,6 +31,7 @@ mod store;
 mod validate;
 
 pub(crate) use chat::run as chat;
+pub(crate) use compile::run as compile;
 pub(crate) use config::run as config;
 pub(crate) use doctor::run as doctor;
 pub(crate) use fmt::run as fmt;

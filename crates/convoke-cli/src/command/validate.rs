@@ -15,9 +15,12 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
     let skills = configuration::skills(&config, &wanted.skills, output)?;
     let host = host::of(arguments, config)?;
     let mut all = Vec::new();
+    let mut title = None;
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
     for path in &wanted.files {
         let checked = host.load_with(path, &skills)?;
+        title =
+            Some(if title.is_none_or(|title| title == checked.title()) { checked.title() } else { "file" });
         let found = &checked.diagnostics;
         errors += found.errors();
         warnings += found.warnings();
@@ -55,10 +58,11 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
     if invalid == 0 {
         return Ok(());
     }
+    let title = title.unwrap_or("file");
     let files = if wanted.files.len() == 1 {
-        "the Agentfile is not valid".to_owned()
+        format!("the {title} is not valid")
     } else {
-        format!("{invalid} of {} Agentfiles are not valid", wanted.files.len())
+        format!("{invalid} of {} {title}s are not valid", wanted.files.len())
     };
     Err(Failure::failed(format!("{files}: {}", counted(errors, warnings))))
 }

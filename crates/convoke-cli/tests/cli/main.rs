@@ -29,6 +29,7 @@ mod mcp_edit;
 mod model;
 mod observe;
 mod package;
+mod packs;
 mod page;
 mod place;
 mod policy;

@@ -133,6 +133,13 @@ impl ComposingScope<'_> {
         self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
     }
 
+    /// Whether the journal has the outcome of the effect that is begun next in this very scope: it happened before, whatever else
+    /// has happened since.
+    #[must_use]
+    pub fn next_has_ended(&self) -> bool {
+        self.next_is_recorded()
+    }
+
     /// Returns whether the journal has an effect of the first scope of this name below this one, which need not be open.
     #[must_use]
     pub fn has_past_in(&self, name: &str) -> bool {

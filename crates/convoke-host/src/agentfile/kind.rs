@@ -101,6 +101,10 @@ impl Definition for AgentfileDefinition {
         outline::to_text(&self.0)
     }
 
+    fn outline_mermaid(&self) -> Option<String> {
+        Some(outline::to_mermaid(&self.0))
+    }
+
     fn names_model(&self) -> bool {
         self.0.overrides.model.is_some()
     }

@@ -10,6 +10,7 @@ use super::Host;
 use crate::agentfile::AgentfileKind;
 use crate::definition::DefinitionKind;
 use crate::models::DownloadObserver;
+use crate::pack::PackKind;
 use crate::{HostError, store};
 
 /// Makes a [`Host`].
@@ -24,7 +25,7 @@ pub struct HostBuilder {
 
 impl HostBuilder {
     pub(super) fn new(config: Config) -> Self {
-        let kinds: Vec<Arc<dyn DefinitionKind>> = vec![Arc::new(AgentfileKind)];
+        let kinds: Vec<Arc<dyn DefinitionKind>> = vec![Arc::new(PackKind), Arc::new(AgentfileKind)];
         Self { config, store_file: None, store: None, kinds, downloads: Arc::new(|_| {}) }
     }
 

@@ -56,7 +56,7 @@ fn what_is_denied_there_is_denied_here() {
 fn what_is_no_policy_of_others_is_refused() {
     let told = |text: &str| import::translate(text, "old.toml").unwrap_err().to_string();
     assert!(told("version = 1\n").contains("already"));
-    assert!(told("[x\n").contains("no TOML"));
+    assert!(told("[x\n").contains("not valid TOML"));
 }
 
 #[test]

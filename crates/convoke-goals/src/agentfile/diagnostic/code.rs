@@ -7,28 +7,35 @@ macro_rules! codes {
         /// The code of a diagnostic. Names are stable; there may be more of them in later versions.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Code { $($(#[doc = $doc] $variant,)*)* }
+        pub enum Code {
+            $($(#[doc = $doc] $variant,)*)*
+            /// Something that is wrong with a file of another kind, by the name that it has there.
+            Other(&'static str, Severity),
+        }
 
         impl Code {
-            /// All of them.
+            /// All of those of Agentfiles.
             pub const ALL: &[Code] = &[$($(Code::$variant,)*)*];
 
             /// Its name, for machines.
             #[must_use]
             pub fn name(self) -> &'static str {
-                match self { $($(Self::$variant => $name,)*)* }
+                match self { $($(Self::$variant => $name,)*)* Self::Other(name, _) => name }
             }
 
             /// What it means, in a line.
             #[must_use]
             pub fn meaning(self) -> &'static str {
-                match self { $($(Self::$variant => $doc,)*)* }
+                match self {
+                    $($(Self::$variant => $doc,)*)*
+                    Self::Other(..) => "Something that is wrong with a file of another kind.",
+                }
             }
 
             /// How bad it is.
             #[must_use]
             pub fn severity(self) -> Severity {
-                match self { $($(Self::$variant => Severity::$severity,)*)* }
+                match self { $($(Self::$variant => Severity::$severity,)*)* Self::Other(_, severity) => severity }
             }
         }
     };

@@ -35,6 +35,8 @@ struct EntryJson<'a> {
     severity: &'static str,
     message: &'a str,
     span: LocationJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
     label: &'a str,
     related: Vec<RelatedJson<'a>>,
     notes: &'a [String],
@@ -74,6 +76,7 @@ fn one<'a>(source: &Source, diagnostic: &'a Diagnostic) -> EntryJson<'a> {
         },
         message: &diagnostic.message,
         span: place(source, diagnostic.span),
+        path: diagnostic.path.as_deref(),
         label: &diagnostic.label,
         related: related
             .map(|label| RelatedJson { span: place(source, label.span), label: &label.text })

@@ -22,6 +22,8 @@ pub struct Diagnostic {
     pub message: String,
     /// The place itself.
     pub span: Span,
+    /// The place as a JSON pointer, in files that have such.
+    pub path: Option<String>,
     /// What to say at the place.
     pub label: String,
     /// Other places that have to do with it.
@@ -58,6 +60,7 @@ impl Diagnostic {
             code,
             message: message.into(),
             span,
+            path: None,
             label: String::new(),
             related: Vec::new(),
             notes: Vec::new(),
@@ -69,6 +72,13 @@ impl Diagnostic {
     #[must_use]
     pub fn severity(&self) -> Severity {
         self.code.severity()
+    }
+
+    /// Says where it is as a JSON pointer.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
     }
 
     /// Sets the label at its location.

@@ -97,6 +97,14 @@ pub struct Input {
     pub secret: bool,
 }
 
+impl Input {
+    /// A value that is no secret.
+    #[must_use]
+    pub fn new(name: impl Into<String>, ty: Type, default: Option<Value>) -> Self {
+        Self { name: name.into(), ty, default, secret: false }
+    }
+}
+
 /// An agent, which pursues goals.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -37,7 +37,7 @@ const WEB: &[&str] = &["web_fetch", "web_search"];
 /// ```
 ///
 /// # Errors
-/// If it is no TOML, or is in our format already.
+/// If it is not valid TOML, or is in our format already.
 pub fn translate(text: &str, name: &str) -> Result<ImportedPolicy, PolicyErrors> {
     let wrong = |span, message: String| PolicyErrors::new(name, text, vec![PolicyProblem::at(span, message)]);
     let table: Table = text.parse().map_err(|error: toml::de::Error| {

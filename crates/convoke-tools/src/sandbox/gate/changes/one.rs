@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, readlinkat, statat};
 
-use super::super::judge::Judged;
+use super::super::judge::Candidate;
 use super::super::kind_of;
 use super::words::plain;
 use crate::workspace::FileKind;

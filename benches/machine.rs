@@ -1,0 +1,76 @@
+//! How fast the pure state machine is. The aim is a million transitions a second, in memory that does not grow.
+
+use std::hint::black_box;
+
+use convoke_machine::workflow::{Act, Command, Compiled, Known, Spec, advance, step};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use jiff::Timestamp;
+use serde_json::json;
+
+/// A loop with everything that is looked at on the way: limits, a budget, artifacts, a redirect.
+fn workflow() -> Compiled {
+    let spec: Spec = serde_json::from_value(json!({
+        "version": 2, "entry": "plan",
+        "engine": {"budget": {"max_total_visits": u32::MAX, "max_tool_calls": u32::MAX, "max_wall_time_sec": u32::MAX}},
+        "states": {
+            "plan": {"prompt_task": "plan", "on_event": {"PlanReady": "implement"}},
+            "implement": {"prompt_task": "implement", "on_event": {"CodeReady": "test"},
+                "artifacts": {"report": {"type": "text/plain"}}},
+            "test": {"prompt_task": "test", "on_event": {"TestsFailed": "draft", "TestsPassed": "done"}},
+            "draft": {"prompt_task": "plan", "on_event": {"PlanReady": "implement"}, "max_visits": 1, "on_max_visits": "implement"},
+            "done": {"prompt_task": "done", "terminal": true},
+        },
+    }))
+    .expect("it is a workflow");
+    Compiled::new(&spec, &Known::anything()).expect("it can be run")
+}
+
+/// The memory of this process in kilobytes, where the system says it.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+fn transitions(criterion: &mut Criterion) {
+    let machine = workflow();
+    let at = Timestamp::UNIX_EPOCH;
+    let fire = |event| Command::at(at, Act::Event(event));
+    let mut context = machine.start(at);
+    for event in ["PlanReady", "CodeReady", "TestsFailed", "PlanReady"] {
+        advance(&machine, &mut context, fire(event)).expect("it leads on");
+    }
+    let report = Act::SetArtifact { name: "report", value: "all tests but one pass" };
+    advance(&machine, &mut context, Command::at(at, report)).expect("it is declared");
+    let mut group = criterion.benchmark_group("machine");
+    group.throughput(Throughput::Elements(2));
+    group.bench_function("transition", |bencher| {
+        bencher.iter(|| {
+            black_box(advance(&machine, &mut context, fire("CodeReady")).expect("it leads on"));
+            black_box(advance(&machine, &mut context, fire("TestsFailed")).expect("it leads back"));
+        })
+    });
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("transition, the context from before kept", |bencher| {
+        bencher.iter(|| step(&machine, black_box(&context), fire("CodeReady")))
+    });
+    group.finish();
+
+    let before = memory();
+    let began = std::time::Instant::now();
+    for _ in 0..5_000_000 {
+        advance(&machine, &mut context, fire("CodeReady")).expect("it leads on");
+        advance(&machine, &mut context, fire("TestsFailed")).expect("it leads back");
+    }
+    let rate = 10_000_000.0 / began.elapsed().as_secs_f64();
+    let grown = memory().zip(before).map(|(after, before)| after.saturating_sub(before));
+    let grown = grown.map_or("not known".to_owned(), |grown| format!("{grown} kB"));
+    #[expect(clippy::print_stderr, reason = "a figure for whoever runs it")]
+    {
+        eprintln!("machine/10 million transitions: {rate:.0} per second, memory grew by {grown}");
+    }
+    assert!(memory().zip(before).is_none_or(|(after, before)| after < before + 1024), "memory grows");
+}
+
+criterion_group!(benches, transitions);
+criterion_main!(benches);

@@ -1,0 +1,24 @@
+//! `convoke compile`
+
+use convoke_host::{compile_pack, counted};
+
+use crate::arguments::{Arguments, Compile};
+use crate::diagnostics::tell;
+use crate::failure::Failure;
+use crate::files;
+use crate::terminal::{Output, Rich, Tone};
+
+pub(crate) fn run(arguments: &Arguments, wanted: &Compile, output: &mut Output) -> Result<(), Failure> {
+    let compiled = compile_pack(&wanted.file)?;
+    tell(&compiled.source, &compiled.diagnostics, output);
+    if compiled.diagnostics.errors() > 0 {
+        let problems = counted(compiled.diagnostics.errors(), compiled.diagnostics.warnings());
+        return Err(Failure::failed(format!("no pack was written: {problems}")));
+    }
+    let Some(path) = &wanted.output else { return output.block(compiled.source.text()) };
+    files::replace(path, compiled.source.text())?;
+    if !arguments.json {
+        output.line(&Rich::new(Tone::Good, "✓ Written").with(Tone::Plain, format!(" {}", path.display())))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! How a state speaks: everything that changes when another state is entered, in one piece.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use convoke_agent::Approval;
+use convoke_core::{Model, ModelParams, Toolset};
+use serde_json::{Map, Value};
+
+use crate::workflow::{Compiled, CompiledState, Context};
+
+/// What is known when a state is to speak.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Situation<'a> {
+    /// The state.
+    pub state: &'a CompiledState,
+    /// What the state before it, or whoever sent the event, says it should know: `workflow_context`.
+    pub brief: &'a str,
+    /// Every artifact that is declared; empty if it has no value yet.
+    pub artifacts: BTreeMap<&'a str, &'a str>,
+    /// What the caller set.
+    pub variables: &'a Map<String, Value>,
+}
+
+/// How a state speaks.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Activation {
+    /// Its instructions.
+    pub prompt: String,
+    /// Its tools, those of the workflow not included.
+    pub tools: Toolset,
+    /// How its model is to answer.
+    pub params: ModelParams,
+    /// Its model; without one the run's is asked.
+    pub model: Option<Arc<dyn Model>>,
+    /// How often its model is asked in a turn.
+    pub max_rounds: Option<u32>,
+    /// How many calls of one reply are made.
+    pub max_calls_per_reply: Option<u32>,
+    /// Which calls a person must approve.
+    pub approval: Approval,
+    /// What must not be said.
+    pub validators: Vec<Validator>,
+}
+
+impl Activation {
+    /// A state that speaks with this prompt.
+    #[must_use]
+    pub fn new(prompt: impl Into<String>) -> Self {
+        Self { prompt: prompt.into(), ..Self::default() }
+    }
+}
+
+impl std::fmt::Debug for Activation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Activation")
+            .field("prompt", &self.prompt)
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is looked at by a validator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Direction {
+    /// What the person says.
+    Input,
+    /// What the model says.
+    Output,
+    /// Either.
+    Both,
+}
+
+/// Something that must not be said, and what is said instead.
+#[derive(Clone)]
+pub struct Validator {
+    direction: Direction,
+    check: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+}
+
+impl Validator {
+    /// A rule: given a text, what is said instead, or nothing if it may be said. It must depend on nothing else: a resumed run asks it
+    /// again.
+    pub fn new(direction: Direction, check: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self { direction, check: Arc::new(check) }
+    }
+
+    fn looks_at(&self, direction: Direction) -> bool {
+        self.direction == Direction::Both || self.direction == direction
+    }
+}
+
+impl std::fmt::Debug for Validator {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Validator").field("direction", &self.direction).finish_non_exhaustive()
+    }
+}
+
+/// What is said instead of a text; nothing if it may be said.
+pub(super) fn objection(validators: &[Validator], direction: Direction, text: &str) -> Option<String> {
+    let mut changed: Option<String> = None;
+    for validator in validators.iter().filter(|validator| validator.looks_at(direction)) {
+        if let Some(instead) = (validator.check)(changed.as_deref().unwrap_or(text)) {
+            changed = Some(instead);
+        }
+    }
+    changed
+}
+
+/// Why a state cannot speak.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("state `{state}` cannot speak with prompt `{prompt}`: {reason}")]
+#[non_exhaustive]
+pub struct ActivationError {
+    /// The state.
+    pub state: String,
+    /// Its prompt.
+    pub prompt: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Says how states speak. What it gives must follow from what it is given: it is asked again at every round of every turn, and
+/// when a run is resumed.
+pub trait Stage: Send + Sync {
+    /// How a state speaks.
+    ///
+    /// # Errors
+    /// Why it cannot, in words.
+    fn activate(&self, situation: &Situation<'_>) -> Result<Activation, String>;
+}
+
+impl<F: Fn(&Situation<'_>) -> Result<Activation, String> + Send + Sync> Stage for F {
+    fn activate(&self, situation: &Situation<'_>) -> Result<Activation, String> {
+        self(situation)
+    }
+}
+
+/// The one way an activation comes to be: at the opening, at every handoff, at every round and after every wait.
+pub(super) fn activate(
+    stage: &dyn Stage,
+    compiled: &Compiled,
+    context: &Context,
+    brief: &str,
+    variables: &Map<String, Value>,
+) -> Result<Activation, ActivationError> {
+    let failed = |reason: String| ActivationError {
+        state: context.current_state().to_owned(),
+        prompt: compiled.prompt_task(context).to_owned(),
+        reason,
+    };
+    let state = compiled.current(context).ok_or_else(|| failed("the workflow has no such state".into()))?;
+    let artifacts = compiled.artifacts().map(|artifact| {
+        let name = &*artifact.name;
+        (name, context.artifact(name).unwrap_or_default())
+    });
+    let situation = Situation { state, brief, artifacts: artifacts.collect(), variables };
+    stage.activate(&situation).map_err(failed)
+}

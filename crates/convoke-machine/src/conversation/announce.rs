@@ -1,0 +1,101 @@
+//! What listeners hear: the events of the Go program under their names, and those it has none for.
+
+use convoke_core::{EventKind, Scope};
+use serde_json::{Value, json};
+
+use super::fold::Refused;
+use crate::workflow::{Compiled, Context, Transitioned, WorkflowError, WorkflowEvent};
+
+async fn tell(scope: &Scope, name: &str, value: Value) {
+    scope.emit(EventKind::Custom { name: format!("workflow.{name}"), value }).await;
+}
+
+/// Tells what happened, in the order it did.
+pub(super) async fn happened(scope: &Scope, compiled: &Compiled, events: &[WorkflowEvent]) {
+    for event in events {
+        match event {
+            WorkflowEvent::Exited { state } => tell(scope, "state_exited", json!({"state": state})).await,
+            WorkflowEvent::Entered { state, visit } => entered(scope, compiled, state, *visit).await,
+            WorkflowEvent::Transitioned(moved) => transitioned(scope, compiled, moved).await,
+            WorkflowEvent::ArtifactSet { name, mode, bytes } => {
+                tell(scope, "artifact_set", json!({"artifact": name, "mode": mode, "bytes": bytes})).await;
+            }
+            WorkflowEvent::Concluded(status) => tell(scope, "concluded", json!({"status": status})).await,
+        }
+    }
+}
+
+/// Tells that a state was entered.
+pub(super) async fn entered(scope: &Scope, compiled: &Compiled, state: &str, visit: u64) {
+    let description = compiled.named(state).map(|state| state.description.as_str()).unwrap_or_default();
+    let mut value = json!({"state": state, "visit": visit});
+    if !description.is_empty() {
+        value["description"] = description.into();
+    }
+    tell(scope, "state_entered", value).await;
+}
+
+async fn transitioned(scope: &Scope, compiled: &Compiled, moved: &Transitioned) {
+    if let Some(redirect) = &moved.redirect {
+        let value = json!({
+            "from_state": moved.from, "original_target": redirect.original_target, "event": moved.event,
+            "visit_count": redirect.visit_count, "max_visits": redirect.max_visits,
+            "redirected_to": moved.to, "terminated": false,
+        });
+        tell(scope, "max_visits_exceeded", value).await;
+    }
+    let prompt = compiled.named(&moved.to).map(|state| state.prompt_task.as_str()).unwrap_or_default();
+    let mut value = json!({
+        "from_state": moved.from, "to_state": moved.to, "event": moved.event, "prompt_task": prompt,
+    });
+    if !moved.host_extras.is_empty() {
+        value["host_extras"] = moved.host_extras.clone().into();
+    }
+    tell(scope, "transitioned", value).await;
+}
+
+/// Tells why a transition did not happen, if that ends the workflow.
+pub(super) async fn failed(scope: &Scope, context: &Context, error: &WorkflowError) {
+    match error {
+        WorkflowError::MaxVisitsExceeded(exceeded) => {
+            let value = json!({
+                "from_state": exceeded.from_state, "original_target": exceeded.original_target,
+                "event": exceeded.event, "visit_count": exceeded.visit_count,
+                "max_visits": exceeded.max_visits, "terminated": true,
+            });
+            tell(scope, "max_visits_exceeded", value).await;
+        }
+        WorkflowError::BudgetExhausted(exhausted) => {
+            let value = json!({
+                "limit": exhausted.limit.key(), "current": exhausted.current, "max": exhausted.max,
+                "current_state": exhausted.current_state, "transition_count": context.transition_count(),
+            });
+            tell(scope, "budget_exhausted", value).await;
+        }
+        _ => {}
+    }
+}
+
+/// Tells which transitions were refused, and why.
+pub(super) async fn refused(scope: &Scope, state: &str, refused: &[Refused]) {
+    for Refused { event, reason } in refused {
+        tell(scope, "transition_refused", json!({"state": state, "event": event, "reason": reason})).await;
+    }
+}
+
+/// Tells which state said something.
+pub(super) async fn spoke(scope: &Scope, compiled: &Compiled, state: &str) {
+    let Some(state) = compiled.named(state) else { return };
+    let mut current = json!({"current_state": state.name, "terminal": state.is_terminal()});
+    if !state.description.is_empty() {
+        current["description"] = state.description.as_str().into();
+    }
+    tell(scope, "spoke", json!({"current_workflow_state": current})).await;
+}
+
+/// Tells that the workflow has come to its end.
+pub(super) async fn completed(scope: &Scope, context: &Context) {
+    let value =
+        json!({"final_state": context.current_state(), "transition_count": context.transition_count()});
+    tell(scope, "completed", value).await;
+}

@@ -1,0 +1,31 @@
+//! A conversation over a workflow, as a step of the kernel: kill it anywhere, and it goes on where it was.
+//!
+//! A [`Machine`] is put together from a compiled workflow and a [`Stage`], which says how each state speaks. In a turn the model of the
+//! current state is asked; it moves on by calling `workflow__transition`, and the state it moves to speaks in the same turn. States
+//! that others move on from wait for mail on the channel of an event.
+//!
+//! | to understand | read |
+//! |---|---|
+//! | how a state speaks | `activation.rs`: one builder for opening, handing off and resuming |
+//! | what calls of the workflow's tools come to | `fold.rs`: a pure function of the conversation, so that a replay comes to the same |
+//! | one turn | `turn.rs` |
+//! | what is waited for between turns | `wait.rs` |
+//! | what a state knows of those before it | `messages.rs` |
+//! | what listeners hear | `announce.rs` |
+
+mod activation;
+mod announce;
+mod fold;
+mod machine;
+mod messages;
+mod state;
+mod talk;
+mod tools;
+mod turn;
+mod wait;
+
+pub use activation::{Activation, ActivationError, Direction, Situation, Stage, Validator};
+pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
+pub use messages::{MessagePolicy, summary};
+pub use state::{MachineState, Talk};
+pub use talk::TURN;

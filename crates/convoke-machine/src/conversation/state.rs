@@ -1,0 +1,77 @@
+//! What a conversation is made of between turns, and what goes on with it when the run continues.
+
+use convoke_core::Transcript;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::workflow::{Context, Status};
+
+/// Whether there is more to come after the first answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Talk {
+    /// The person is asked again and again, until the workflow is over.
+    #[default]
+    Ongoing,
+    /// One turn, and whatever events follow it.
+    Once,
+}
+
+/// A conversation over a workflow.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct MachineState {
+    /// What the caller sets, for the prompts of all states.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub variables: Map<String, Value>,
+    /// What the person says first, if that is known from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opening: Option<String>,
+    /// Whether there is more to come.
+    pub talk: Talk,
+    /// Where the workflow is; nothing before it is opened. A context that was stored is gone on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// What the current state was told when it was entered.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub brief: String,
+    /// What the current state knows of what was said.
+    #[serde(with = "convoke_core::kept_transcript", skip_serializing_if = "Transcript::is_empty")]
+    pub said: Transcript,
+    /// What was answered last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// How the workflow stands.
+    pub status: Status,
+}
+
+impl MachineState {
+    /// A conversation that begins with these words.
+    #[must_use]
+    pub fn saying(words: impl Into<String>) -> Self {
+        Self { opening: Some(words.into()), ..Self::default() }
+    }
+
+    /// Sets whether there is more to come after the first answer.
+    #[must_use]
+    pub fn talk(mut self, talk: Talk) -> Self {
+        self.talk = talk;
+        self
+    }
+
+    /// Sets a variable, for the prompts of all states.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// Goes on with a stored context.
+    #[must_use]
+    pub fn restored(mut self, context: Context) -> Self {
+        self.context = Some(context);
+        self
+    }
+}

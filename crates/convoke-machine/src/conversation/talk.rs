@@ -1,0 +1,202 @@
+//! The conversation: turns, until the workflow is over or nobody has anything more to say.
+
+use convoke_core::{Error, Message, Scope};
+use serde_json::Value;
+
+use super::announce;
+use super::machine::Machine;
+use super::messages::carried_over;
+use super::state::{MachineState, Talk};
+use super::wait::Arrival;
+use crate::workflow::{
+    Act, Command, Compiled, Context, Orchestration, RestoreError, Status, WorkflowError, WorkflowEvent,
+    advance,
+};
+
+/// What the person is asked, again and again.
+pub const TURN: &str = "What next?";
+
+/// A conversation under way.
+pub(super) struct Session<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) scope: &'a Scope,
+    pub(super) state: &'a mut MachineState,
+    pub(super) context: Context,
+}
+
+impl<'a> Session<'a> {
+    pub(super) async fn run(
+        machine: &'a Machine,
+        scope: &'a Scope,
+        state: &'a mut MachineState,
+    ) -> Result<(), Error> {
+        let context = match state.context.take() {
+            Some(context) => checked(&machine.compiled, context)?,
+            None => {
+                let context = machine.compiled.start(now(scope).await?);
+                announce::entered(scope, &machine.compiled, context.current_state(), 1).await;
+                context
+            }
+        };
+        let mut session = Self { machine, scope, state, context };
+        let ended = session.talk().await;
+        session.keep();
+        ended
+    }
+
+    async fn talk(&mut self) -> Result<(), Error> {
+        let mut next = self.state.opening.take().map(Arrival::Words);
+        let mut trouble = String::new();
+        let mut turns = 0;
+        loop {
+            let arrival = match next.take() {
+                Some(arrival) => arrival,
+                None => self.arrival(std::mem::take(&mut trouble)).await?,
+            };
+            let speaks = match arrival {
+                Arrival::Nothing => return Ok(()),
+                Arrival::Words(words) => {
+                    self.state.said.push(Message::user(words));
+                    true
+                }
+                Arrival::Event { event, payload } => self.take_event(&event, &payload, &mut trouble).await?,
+            };
+            if speaks {
+                match self.turn().await {
+                    Ok(()) => {}
+                    // Whoever is there can mend it, or try again; what was said so far is not lost.
+                    Err(error) if self.state.talk == Talk::Ongoing && can_be_mended(&error) => {
+                        trouble = error.to_string();
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            if self.is_over().await {
+                return Ok(());
+            }
+            turns += 1;
+            self.continue_after(turns)?;
+        }
+    }
+
+    /// Lets an event happen that somebody sent. Says whether the state that it leads to speaks.
+    async fn take_event(
+        &mut self,
+        event: &str,
+        payload: &Value,
+        trouble: &mut String,
+    ) -> Result<bool, Error> {
+        let at = now(self.scope).await?;
+        let compiled = &self.machine.compiled;
+        match advance(compiled, &mut self.context, Command::at(at, Act::Event(event))) {
+            Ok(events) => {
+                announce::happened(self.scope, compiled, &events).await;
+                let brief = brief_of(payload);
+                let said = if brief.is_empty() { format!("[{event}]") } else { format!("[{event}] {brief}") };
+                self.enter(&events, brief);
+                let speaks = !self.waits_for_events();
+                if speaks {
+                    self.state.said.push(Message::user(said));
+                }
+                Ok(speaks)
+            }
+            Err(error) => {
+                *trouble = error.to_string();
+                self.end_with(&error).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Lets the state that was entered begin with what it is to know.
+    pub(super) fn enter(&mut self, events: &[WorkflowEvent], brief: String) {
+        for event in events {
+            if let WorkflowEvent::Transitioned(moved) = event {
+                let policy = self.machine.policy_of(moved);
+                let (said, brief) = carried_over(policy, &moved.from, &self.state.said, brief.clone());
+                (self.state.said, self.state.brief) = (said, brief);
+            }
+        }
+    }
+
+    /// Whether the state is one that others move on from.
+    pub(super) fn waits_for_events(&self) -> bool {
+        let state = self.machine.compiled.current(&self.context);
+        state.is_some_and(|state| state.orchestration == Orchestration::External && !state.is_terminal())
+    }
+
+    /// Ends the workflow because of an error, if it is one that ends it.
+    pub(super) async fn end_with(&mut self, error: &WorkflowError) -> Result<(), Error> {
+        announce::failed(self.scope, &self.context, error).await;
+        let Some(status) = error.status() else { return Ok(()) };
+        let command = Command::at(now(self.scope).await?, Act::Conclude(status));
+        // What has ended stays as it ended.
+        if let Ok(events) = advance(&self.machine.compiled, &mut self.context, command) {
+            announce::happened(self.scope, &self.machine.compiled, &events).await;
+        }
+        Ok(())
+    }
+
+    /// Whether the workflow is over, after telling so.
+    async fn is_over(&mut self) -> bool {
+        let status = self.machine.compiled.status(&self.context);
+        if status == Status::Completed && self.machine.open_ended {
+            return false;
+        }
+        if status == Status::Completed {
+            announce::completed(self.scope, &self.context).await;
+        }
+        status != Status::Running
+    }
+
+    /// Lets the run continue with what was said so far, if there were enough turns.
+    fn continue_after(&mut self, turns: usize) -> Result<(), Error> {
+        let enough = self.machine.generations.is_some_and(|limit| turns >= limit);
+        if enough && self.state.talk == Talk::Ongoing && !self.scope.composing().has_recorded_next() {
+            self.keep();
+            return self.scope.continue_with(self.state);
+        }
+        Ok(())
+    }
+
+    /// Keeps where the workflow is with the rest of the state.
+    fn keep(&mut self) {
+        self.state.status = self.machine.compiled.status(&self.context);
+        self.state.context = Some(self.context.clone());
+    }
+}
+
+/// What time it is, for the machine.
+pub(super) async fn now(scope: &Scope) -> Result<jiff::Timestamp, Error> {
+    let micros = scope.now().await?.as_micros();
+    jiff::Timestamp::from_microsecond(micros).map_err(Error::failed)
+}
+
+/// A context that was stored, if it is one of this workflow.
+fn checked(compiled: &Compiled, context: Context) -> Result<Context, Error> {
+    let stored = serde_json::to_string(&context)?;
+    compiled.restore(&stored).map_err(|error: RestoreError| Error::permanent(error))
+}
+
+/// Whether trying again may help.
+fn can_be_mended(error: &Error) -> bool {
+    match error.root() {
+        Error::Model(_) => true,
+        Error::Failed(inner) => inner.is::<super::ActivationError>(),
+        _ => false,
+    }
+}
+
+/// What whoever sent an event wants the next state to know.
+fn brief_of(payload: &Value) -> String {
+    match payload {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => match fields.get("context") {
+            Some(Value::String(text)) => text.clone(),
+            _ => payload.to_string(),
+        },
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,224 @@
+//! One turn: the state speaks, and so does every state that it moves on to.
+
+use std::sync::Arc;
+
+use convoke_agent::{Agent, AgentResult, AgentStop, Conversation, OnRejection};
+use convoke_core::{Error, Message, Role, ToolResult, Transcript};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::activation::{Activation, Direction, activate, objection};
+use super::announce;
+use super::fold::{Fold, newer, refusing};
+use super::machine::TOOL_RESULTS;
+use super::talk::{Session, now};
+use super::tools::{is_machine_tool, machine_tools};
+use crate::workflow::{Context, TransitionSlot};
+
+/// How often models are asked in a turn unless the state says otherwise.
+const MAX_ROUNDS: u32 = 50;
+
+/// What a client says of a call that it has executed.
+#[derive(Deserialize)]
+struct ClientResult {
+    call_id: String,
+    content: String,
+    #[serde(default)]
+    is_error: bool,
+}
+
+/// What comes after a round.
+enum Next {
+    /// Another one: the state has changed, or something in it.
+    Round,
+    /// Nothing: the turn is over.
+    End,
+}
+
+impl Session<'_> {
+    /// Lets the state speak, and those it moves on to, until one is done or somebody else has to move on.
+    pub(super) async fn turn(&mut self) -> Result<(), Error> {
+        let mut rounds = 0;
+        loop {
+            let at = now(self.scope).await?;
+            if let Err(error) = self.machine.compiled.check_time(&self.context, at) {
+                return self.end_with(&error).await;
+            }
+            let activation = self.activation()?;
+            if let Some(instead) = self.objection_to_words(&activation) {
+                self.say(Message::assistant(instead)).await;
+                return Ok(());
+            }
+            let known = self.state.said.len();
+            let result = self.speak(&activation, rounds, at).await?;
+            rounds += result.turns;
+            let slot = self.take_in(&activation, result, known, at).await?;
+            match slot {
+                (slot, AgentStop::HandedOff | AgentStop::ClientToolCalls) => {
+                    if matches!(self.commit(slot).await?, Next::End) {
+                        return Ok(());
+                    }
+                }
+                (slot, _) => {
+                    self.commit_last(slot).await?;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn activation(&self) -> Result<Activation, Error> {
+        let machine = self.machine;
+        let state = &self.state;
+        let activation =
+            activate(&*machine.stage, &machine.compiled, &self.context, &state.brief, &state.variables);
+        activation.map_err(Error::failed)
+    }
+
+    /// What is said instead of asking the model about what the person said.
+    fn objection_to_words(&self, activation: &Activation) -> Option<String> {
+        let words = self.state.said.last().filter(|message| message.role == Role::User)?;
+        objection(&activation.validators, Direction::Input, &words.text())
+    }
+
+    /// Has the model of the state work until it is done, or something has changed.
+    async fn speak(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<AgentResult, Error> {
+        let agent = self.agent(activation, rounds, at)?;
+        let mut talk = Conversation::from(self.state.said.clone());
+        self.scope.run(&agent, &mut talk).await?;
+        talk.result.ok_or_else(|| Error::failed("the agent ended without a result"))
+    }
+
+    fn agent(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<Agent, Error> {
+        let compiled = Arc::clone(&self.machine.compiled);
+        let context: Arc<Context> = Arc::new(self.context.clone());
+        let known = self.state.said.len();
+        let name = match context.current_state() {
+            "" => "state",
+            name => name,
+        };
+        let mut agent = Agent::builder(name)
+            .system(activation.prompt.as_str())
+            .params(activation.params.clone())
+            .tools(activation.tools.clone())
+            .approval(activation.approval.clone())
+            .when_rejected(OnRejection::TellModel)
+            .max_turns(activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds).max(1));
+        for tool in machine_tools(&compiled, &context) {
+            agent = agent.shared_tool(tool);
+        }
+        if let Some(model) = &activation.model {
+            agent = agent.shared_model(Arc::clone(model));
+        }
+        if let Some(calls) = activation.max_calls_per_reply {
+            agent = agent.max_calls_per_reply(calls);
+        }
+        let validators = activation.validators.clone();
+        let timed = compiled.budget().max_wall_time_sec.is_some();
+        let agent = agent
+            .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
+            .hand_off_when(move |transcript| timed || has_moved(transcript))
+            .refuse_when(refusing(compiled, context, known, at));
+        Ok(agent.build()?)
+    }
+
+    /// Takes in what was said and done. Gives the transition that was asked for, and why the model stopped.
+    async fn take_in(
+        &mut self,
+        activation: &Activation,
+        result: AgentResult,
+        known: usize,
+        at: Timestamp,
+    ) -> Result<(TransitionSlot, AgentStop), Error> {
+        let mut said: Vec<Message> =
+            result.transcript.iter().filter(|message| message.role != Role::System).cloned().collect();
+        if result.stop == AgentStop::Custom {
+            // What must not be said was not, and what it asked for is not done.
+            said.pop();
+            let instead = objection(&activation.validators, Direction::Output, &result.text());
+            said.push(Message::assistant(instead.unwrap_or_default()));
+        }
+        if result.stop == AgentStop::ClientToolCalls {
+            let results = self.results_of_client(&result).await?;
+            match said.last_mut() {
+                // Calls that were made here have been answered already, in one message.
+                Some(last) if last.results().next().is_some() => {
+                    *last = results.into_iter().fold(last.clone(), |message, result| {
+                        message.with(convoke_core::Part::ToolResult(result))
+                    });
+                }
+                _ => said.push(Message::tool_results(results)),
+            }
+        }
+        let said: Transcript = said.into_iter().collect();
+        let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(newer(said.iter(), known));
+        let Fold { context, slot, events, refused, .. } = fold;
+        let state = self.context.current_state().to_owned();
+        let spoken = newer(said.iter(), known).filter(|message| message.role == Role::Assistant);
+        for message in spoken {
+            let text = message.text();
+            if !text.is_empty() {
+                self.state.last = Some(text);
+            }
+            announce::spoke(self.scope, &self.machine.compiled, &state).await;
+        }
+        announce::happened(self.scope, &self.machine.compiled, &events).await;
+        announce::refused(self.scope, &state, &refused).await;
+        (self.context, self.state.said) = (context, said);
+        Ok((slot, result.stop))
+    }
+
+    async fn say(&mut self, message: Message) {
+        self.state.last = Some(message.text());
+        self.state.said.push(message);
+        announce::spoke(self.scope, &self.machine.compiled, self.context.current_state()).await;
+    }
+
+    /// Waits for what a client has made of the calls that are its own.
+    async fn results_of_client(&self, result: &AgentResult) -> Result<Vec<ToolResult>, Error> {
+        let mut results = Vec::new();
+        while results.len() < result.pending_calls.len() {
+            let given = self.scope.receive::<ClientResult>(TOOL_RESULTS).await?.payload;
+            let ClientResult { call_id, content, is_error } = given;
+            let open = |call_id: &str| !results.iter().any(|known: &ToolResult| known.call_id == call_id);
+            let call = result.pending_calls.iter().find(|call| call.id == call_id && open(&call.id));
+            if let Some(call) = call {
+                results.push(ToolResult { call_id, name: call.name.clone(), content, is_error });
+            }
+        }
+        Ok(results)
+    }
+
+    /// Lets the transition happen that was asked for; without one the state goes on with what has changed in it.
+    async fn commit(&mut self, mut slot: TransitionSlot) -> Result<Next, Error> {
+        if slot.pending().is_none() {
+            return Ok(Next::Round);
+        }
+        let at = now(self.scope).await?;
+        match slot.commit(&self.machine.compiled, &mut self.context, at) {
+            Ok(None) => Ok(Next::Round),
+            Ok(Some((asked, events))) => {
+                announce::happened(self.scope, &self.machine.compiled, &events).await;
+                self.enter(&events, asked.context);
+                Ok(if self.waits_for_events() { Next::End } else { Next::Round })
+            }
+            Err(error) => {
+                self.end_with(&error).await?;
+                Ok(Next::End)
+            }
+        }
+    }
+
+    /// Lets a transition happen that was asked for in a turn that ended otherwise: at a limit, or with words that were replaced.
+    async fn commit_last(&mut self, slot: TransitionSlot) -> Result<(), Error> {
+        self.commit(slot).await.map(drop)
+    }
+}
+
+/// Whether the calls that were answered last have changed something in the workflow.
+fn has_moved(transcript: &Transcript) -> bool {
+    let last = transcript.last();
+    last.is_some_and(|message| {
+        message.results().any(|result| is_machine_tool(&result.name) && !result.is_error)
+    })
+}

@@ -1,0 +1,212 @@
+//! What is wrong with a pack though each part of it is well-formed: names that nothing has, rules between fields, and what has
+//! no effect.
+
+use std::collections::BTreeSet;
+
+use super::composition::{self, Surroundings};
+use super::document::Node;
+use super::eval::TRIGGERS;
+use super::model::{Agents, Eval, Pack, SkillSource};
+use crate::finding::{Finding, child};
+
+/// Tools whose names begin so are the runtime's, or come from a server.
+const NAMESPACES: [&str; 7] = ["a2a__", "mcp__", "workflow__", "memory__", "skill__", "image__", "video__"];
+
+pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
+    evals(&pack.evals, "/evals", findings);
+    for (key, prompt) in &pack.prompts {
+        let path = child("/prompts", key);
+        evals(&prompt.evals, &child(&path, "evals"), findings);
+        tools(pack, key, findings);
+    }
+    for (name, tool) in &pack.tools {
+        if let Some(Err(error)) = tool.parameters.as_ref().map(jsonschema::validator_for) {
+            let place = child(&child("/tools", name), "parameters");
+            findings.push(Finding::error("bad-schema", place, format!("this is not a JSON Schema: {error}")));
+        }
+    }
+    if let Some(agents) = &pack.agents {
+        self::agents(pack, agents, findings);
+    }
+    skills(&pack.skills, findings);
+    compositions(pack, findings);
+    without_effect(document, findings);
+}
+
+fn evals(evals: &[Eval], path: &str, findings: &mut Vec<Finding>) {
+    let mut seen = BTreeSet::new();
+    for (index, eval) in evals.iter().enumerate() {
+        let place = child(path, index);
+        if !seen.insert(&eval.id) {
+            let message = format!("there is another eval `{}` here", eval.id);
+            findings.push(Finding::error("duplicate-name", child(&place, "id"), message));
+        }
+        if !TRIGGERS.contains(&eval.trigger.as_str()) {
+            let message = format!("`{}` is none of {}", eval.trigger, TRIGGERS.join(", "));
+            let finding = Finding::error("bad-value", child(&place, "trigger"), message);
+            findings.push(finding.suggest(&eval.trigger, TRIGGERS));
+        }
+        let Some(metric) = &eval.metric else { continue };
+        let bound = |name: &str| metric.get("range").and_then(|range| range.get(name)?.as_f64());
+        if let (Some(least), Some(most)) = (bound("min"), bound("max"))
+            && least > most
+        {
+            let message = format!("a range from {least} to {most} has nothing in it");
+            findings.push(Finding::error("bad-value", format!("{place}/metric/range"), message));
+        }
+        let labels = metric.get("labels").and_then(|labels| labels.as_object());
+        for label in labels.into_iter().flat_map(|labels| labels.keys()) {
+            let is_name = !label.is_empty()
+                && !label.starts_with("__")
+                && !label.starts_with(|first: char| first.is_ascii_digit())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if !is_name {
+                let message = format!("`{label}` cannot name a label");
+                let finding = Finding::error("bad-value", format!("{place}/metric/labels"), message);
+                findings.push(finding.help("write letters, digits and `_`, not two `_` first"));
+            }
+        }
+    }
+}
+
+/// Names of tools that nothing has. The host may have them, so they are no mistakes.
+fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
+    let members = pack.agents.as_ref().map(|agents| &agents.members);
+    let is_member = |name: &str| members.is_some_and(|members| members.contains_key(name));
+    for (index, name) in pack.prompts[task].tools.iter().enumerate() {
+        let place = format!("{}/tools/{index}", child("/prompts", task));
+        let is_elsewhere = name.ends_with('*') || NAMESPACES.iter().any(|space| name.starts_with(space));
+        if pack.tools.contains_key(name) || is_elsewhere || is_member(name) {
+            if name == task && is_member(name) {
+                let message = format!("`{name}` would talk to itself");
+                findings.push(Finding::warning("self-reference", place, message));
+            }
+            continue;
+        }
+        let message = if pack.prompts.contains_key(name) && members.is_some() {
+            format!("`{name}` is a prompt that is not among the agents")
+        } else {
+            format!("the pack has no tool `{name}`")
+        };
+        let known = pack.tools.keys().chain(members.into_iter().flat_map(|members| members.keys()));
+        let finding =
+            Finding::warning("unknown-tool", place, message).suggest(name, known.map(String::as_str));
+        findings.push(match finding.help {
+            Some(_) => finding,
+            None => finding.help("it is left out where nobody else has it"),
+        });
+    }
+}
+
+fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
+    if !agents.members.contains_key(&agents.entry) {
+        let message = format!("the entry `{}` is not among the members", agents.entry);
+        let finding = Finding::error("unknown-entry", "/agents/entry", message);
+        findings.push(finding.suggest(&agents.entry, agents.members.keys().map(String::as_str)));
+    }
+    for (key, agent) in &agents.members {
+        let place = child("/agents/members", key);
+        if !pack.prompts.contains_key(key) {
+            let finding = Finding::error("unknown-prompt", &place, format!("there is no prompt `{key}`"));
+            findings.push(finding.suggest(key, pack.prompts.keys().map(String::as_str)));
+        }
+        match (&agent.state, &pack.workflow) {
+            (Some(_), None) => {
+                let message = "an agent has a state only where there is a workflow";
+                findings.push(Finding::error("no-workflow", child(&place, "state"), message));
+            }
+            (Some(state), Some(workflow)) if !workflow.states.contains_key(state) => {
+                let message = format!("there is no state `{state}`");
+                let finding = Finding::error("unknown-state", child(&place, "state"), message);
+                findings.push(finding.suggest(state, workflow.states.keys().map(String::as_str)));
+            }
+            _ => {}
+        }
+        for (field, modes) in [("input_modes", &agent.input_modes), ("output_modes", &agent.output_modes)] {
+            for (index, mode) in modes.iter().enumerate() {
+                let is_media_type = matches!(mode.split('/').collect::<Vec<_>>()[..], [kind, name] if !kind.is_empty() && !name.is_empty());
+                if !is_media_type {
+                    let message = format!("`{mode}` is not a media type");
+                    let finding =
+                        Finding::warning("bad-media-type", format!("{place}/{field}/{index}"), message);
+                    findings.push(finding.help("write two words with a slash between them: text/plain"));
+                }
+            }
+        }
+    }
+}
+
+fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
+    for (index, skill) in skills.iter().enumerate() {
+        if !matches!(skill, SkillSource::Inline { preload: true, .. }) {
+            let message = "only skills that are written in place and preloaded are taken up";
+            findings.push(Finding::warning("no-effect", format!("/skills/{index}"), message));
+        }
+        let SkillSource::Inline { name, .. } = skill else { continue };
+        let is_word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        };
+        if name.len() > 64 || !name.split('-').all(is_word) {
+            let message = format!("`{name}` is not a usual name of a skill");
+            let finding = Finding::warning("bad-skill-name", format!("/skills/{index}/name"), message);
+            findings.push(finding.help("write lowercase words with `-` between them, at most 64 characters"));
+        }
+    }
+}
+
+fn compositions(pack: &Pack, findings: &mut Vec<Finding>) {
+    let names = |evals: &'_ [Eval]| evals.iter().map(|eval| eval.id.clone()).collect::<Vec<_>>();
+    let evals: Vec<String> = names(&pack.evals)
+        .into_iter()
+        .chain(pack.prompts.values().flat_map(|prompt| names(&prompt.evals)))
+        .collect();
+    let around = Surroundings {
+        prompts: pack.prompts.keys().map(String::as_str).collect(),
+        tools: pack.tools.keys().map(String::as_str).collect(),
+        evals: evals.iter().map(String::as_str).collect(),
+    };
+    for (name, composition) in &pack.compositions {
+        composition::check(name, composition, &around, findings);
+    }
+}
+
+/// What the format knows and nothing here heeds is said, not passed over.
+fn without_effect(document: &Node, findings: &mut Vec<Finding>) {
+    let features = document.get("template_engine").and_then(|engine| engine.get("features"));
+    for (index, feature) in features.into_iter().flat_map(Node::items).enumerate() {
+        if let Some(name @ ("conditionals" | "loops" | "filters")) = feature.text() {
+            let message = format!("templates have no {name} here");
+            findings.push(Finding::warning(
+                "no-effect",
+                format!("/template_engine/features/{index}"),
+                message,
+            ));
+        }
+    }
+    for prompt in document.get("prompts").into_iter().flat_map(Node::entries) {
+        let path = child("/prompts", &prompt.name);
+        let choice = prompt.node.get("tool_policy").and_then(|policy| policy.get("tool_choice"));
+        if choice.and_then(Node::text) == Some("required") {
+            let message = "models decide for themselves whether to use a tool, so this has no effect";
+            findings.push(Finding::warning("no-effect", format!("{path}/tool_policy/tool_choice"), message));
+        }
+        for (field, message) in [
+            ("pipeline", "the order of stages is fixed, so a pipeline has no effect"),
+            ("media", "only text is sent to models, so settings for media have no effect"),
+        ] {
+            if prompt.node.get(field).is_some() {
+                findings.push(Finding::warning("no-effect", child(&path, field), message));
+            }
+        }
+        for (index, variable) in prompt.node.get("variables").into_iter().flat_map(Node::items).enumerate() {
+            if variable.get("binding").is_some() {
+                let message = "variables are given by whoever runs the pack, so a binding has no effect";
+                findings.push(Finding::warning(
+                    "no-effect",
+                    format!("{path}/variables/{index}/binding"),
+                    message,
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A pack that can be run: the only thing that can.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use super::agent::{AgentCard, card};
+use super::composition::{Action, Step};
+use super::document::Node;
+use super::fragment::Fragments;
+use super::model::{Pack, ToolChoice};
+use super::prompt::CompiledPrompt;
+use super::variables::{Violation, Wrong};
+use super::{Compatibility, check};
+use crate::finding::{Finding, child};
+use crate::workflow::{Compiled, Known};
+
+/// A pack that can be run.
+#[derive(Debug, Clone)]
+pub struct CompiledPack {
+    document: Node,
+    pack: Pack,
+    prompts: IndexMap<String, CompiledPrompt>,
+    workflow: Option<Compiled>,
+    compatibility: Compatibility,
+}
+
+impl CompiledPack {
+    /// Puts a pack together. Whoever calls this throws it away if an error is among the findings.
+    pub(super) fn new(
+        document: Node,
+        pack: Pack,
+        compatibility: Compatibility,
+        findings: &mut Vec<Finding>,
+    ) -> Option<Self> {
+        let declared = pack.prompts.values().flat_map(|prompt| &prompt.variables);
+        let declared: BTreeSet<String> = declared.map(|variable| variable.name.clone()).collect();
+        let fragments = Arc::new(Fragments::new(&pack.fragments, declared, findings));
+        let mut prompts = IndexMap::new();
+        for (key, prompt) in &pack.prompts {
+            let path = child("/prompts", key);
+            prompts.insert(key.clone(), CompiledPrompt::new(&pack, prompt, &path, &fragments, findings));
+        }
+        check::check(&document, &pack, findings);
+        let workflow = workflow(&pack, &prompts, findings)?;
+        Some(Self { document, pack, prompts, workflow, compatibility })
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn model(&self) -> &Pack {
+        &self.pack
+    }
+
+    /// All that it says, also what nobody knows, in the order in which it was written.
+    #[must_use]
+    pub fn document(&self) -> &Node {
+        &self.document
+    }
+
+    /// What the two dialects of the format say about it.
+    #[must_use]
+    pub fn compatibility(&self) -> &Compatibility {
+        &self.compatibility
+    }
+
+    /// Its workflow, if it has one.
+    #[must_use]
+    pub fn workflow(&self) -> Option<&Compiled> {
+        self.workflow.as_ref()
+    }
+
+    /// Its prompts, by task.
+    #[must_use]
+    pub fn prompts(&self) -> &IndexMap<String, CompiledPrompt> {
+        &self.prompts
+    }
+
+    /// The prompt of a task.
+    #[must_use]
+    pub fn prompt(&self, task: &str) -> Option<&CompiledPrompt> {
+        self.prompts.get(task)
+    }
+
+    /// The task that a conversation begins with: that of the workflow's first state, of the first agent, or the only one. A
+    /// workflow that begins with a composition begins with no prompt.
+    #[must_use]
+    pub fn entry(&self) -> Option<&str> {
+        if let Some(workflow) = &self.pack.workflow {
+            let state = workflow.states.get(&workflow.entry)?;
+            return Some(state.prompt_task.as_str()).filter(|task| !task.is_empty());
+        }
+        if let Some(agents) = &self.pack.agents {
+            return Some(&agents.entry);
+        }
+        let mut tasks = self.prompts.keys();
+        tasks.next().filter(|_| self.prompts.len() == 1).map(String::as_str)
+    }
+
+    /// The tasks that a conversation can come to.
+    #[must_use]
+    pub fn tasks_in_use(&self) -> BTreeSet<&str> {
+        let mut tasks: BTreeSet<&str> = self.entry().into_iter().collect();
+        for state in self.pack.workflow.iter().flat_map(|workflow| workflow.states.values()) {
+            tasks.extend(Some(state.prompt_task.as_str()).filter(|task| !task.is_empty()));
+        }
+        for composition in self.pack.compositions.values() {
+            tasks.extend(composition.steps.iter().flat_map(prompts_of));
+        }
+        tasks.extend(self.pack.agents.iter().flat_map(|agents| agents.members.keys().map(String::as_str)));
+        if tasks.is_empty() {
+            tasks.extend(self.prompts.keys().map(String::as_str));
+        }
+        tasks
+    }
+
+    /// Checks what all prompts that are used are given.
+    ///
+    /// # Errors
+    /// Everything that is wrong, also values that no prompt has a place for.
+    pub fn check_values(&self, given: &Map<String, Value>) -> Result<(), Vec<Violation>> {
+        let mut violations: Vec<Violation> = Vec::new();
+        let mut names = BTreeSet::new();
+        for prompt in self.tasks_in_use().iter().filter_map(|task| self.prompt(task)) {
+            names.extend(prompt.variables().iter().map(|variable| variable.declaration.name.as_str()));
+            names.extend(prompt.undeclared());
+            for violation in prompt.bind(given).err().into_iter().flatten() {
+                if !violations.contains(&violation) {
+                    violations.push(violation);
+                }
+            }
+            let missing = prompt.undeclared().into_iter().filter(|name| !given.contains_key(*name));
+            for name in missing {
+                let violation = Violation { variable: name.to_owned(), wrong: Wrong::Missing };
+                if !violations.contains(&violation) {
+                    violations.push(violation);
+                }
+            }
+        }
+        for name in given.keys().filter(|name| !names.contains(name.as_str())) {
+            let meant = convoke_text::nearest(name, names.iter().copied()).map(str::to_owned);
+            violations.push(Violation { variable: name.clone(), wrong: Wrong::Unknown { meant } });
+        }
+        if violations.is_empty() { Ok(()) } else { Err(violations) }
+    }
+
+    /// How its agents present themselves, by their names.
+    #[must_use]
+    pub fn agent_cards(&self) -> IndexMap<String, AgentCard> {
+        let agents = self.pack.agents.iter().flat_map(|agents| &agents.members);
+        agents.map(|(key, agent)| (key.clone(), card(self, key, agent))).collect()
+    }
+
+    /// The tools that a task's prompt may use of those that there are, in the order of their names: what its entries name, with
+    /// `*` at the end for all that begin so, without what is blocked. None if its policy says so.
+    #[must_use]
+    pub fn allowed_tools<'a>(
+        &self,
+        task: &str,
+        available: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<&'a str> {
+        let Some(prompt) = self.prompt(task).map(CompiledPrompt::declared) else { return Vec::new() };
+        let policy = prompt.tool_policy.as_ref();
+        if policy.is_some_and(|policy| policy.tool_choice == ToolChoice::None) {
+            return Vec::new();
+        }
+        let blocked = policy.map(|policy| &*policy.blocklist).unwrap_or_default();
+        let names = |entries: &[String], tool: &str| {
+            entries.iter().any(|entry| match entry.strip_suffix('*') {
+                Some(beginning) => tool.starts_with(beginning),
+                None => entry == tool,
+            })
+        };
+        let mut tools: Vec<&str> = available
+            .into_iter()
+            .filter(|tool| names(&prompt.tools, tool) && !names(blocked, tool))
+            .collect();
+        tools.sort_unstable();
+        tools.dedup();
+        tools
+    }
+}
+
+fn prompts_of(step: &Step) -> Vec<&str> {
+    match &step.action {
+        Action::Prompt { prompt_task, .. } | Action::Agent { prompt_task, .. } => vec![prompt_task],
+        Action::Parallel { branches, .. } => branches.iter().flat_map(prompts_of).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The workflow, if there is one; nothing at all if it cannot be run.
+fn workflow(
+    pack: &Pack,
+    prompts: &IndexMap<String, CompiledPrompt>,
+    findings: &mut Vec<Finding>,
+) -> Option<Option<Compiled>> {
+    let Some(spec) = &pack.workflow else {
+        if !pack.compositions.is_empty() {
+            let message = "there are compositions and no workflow whose states would run them";
+            findings.push(Finding::warning("unused-composition", "/compositions", message));
+        }
+        return Some(None);
+    };
+    let mut known = Known::anything().prompts(prompts.keys()).compositions(pack.compositions.keys());
+    for (task, prompt) in prompts {
+        known = prompt.artifacts().fold(known, |known, artifact| known.template_uses(task, artifact));
+    }
+    match Compiled::new(spec, &known) {
+        Ok(compiled) => {
+            findings.extend(compiled.warnings().iter().cloned());
+            Some(Some(compiled))
+        }
+        Err(invalid) => {
+            findings.extend(invalid.findings);
+            None
+        }
+    }
+}

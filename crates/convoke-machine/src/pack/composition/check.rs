@@ -1,0 +1,201 @@
+//! Everything that is wrong with a composition.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::order::{said, stuck, texts, waits};
+use super::{Action, Composition, Predicate, Step, references};
+use crate::finding::{Finding, child};
+use crate::workflow::{SET_ARTIFACT, TRANSITION};
+
+/// What else a pack has that its compositions may name.
+pub(in crate::pack) struct Surroundings<'a> {
+    pub(in crate::pack) prompts: BTreeSet<&'a str>,
+    pub(in crate::pack) tools: BTreeSet<&'a str>,
+    pub(in crate::pack) evals: BTreeSet<&'a str>,
+}
+
+/// Finds what is wrong with a composition.
+pub(in crate::pack) fn check(
+    name: &str,
+    composition: &Composition,
+    around: &Surroundings<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    let path = child("/compositions", name);
+    if composition.version != 1 {
+        let message = format!("compositions of version {} are not known", composition.version);
+        findings.push(Finding::error("unknown-version", child(&path, "version"), message).help("write 1"));
+    }
+    if [TRANSITION, SET_ARTIFACT].contains(&name) {
+        let message = format!("`{name}` is the name of a tool of the workflow");
+        findings.push(Finding::error("taken-name", &path, message).help("give the composition another name"));
+    }
+    let top: BTreeSet<&str> = composition.steps.iter().map(|step| step.id.as_str()).collect();
+    let mut check = Check { around, top, seen: BTreeSet::new(), findings };
+    let place = child(&path, "steps");
+    for (index, step) in composition.steps.iter().enumerate() {
+        check.step(step, &child(&place, index), Level::Top);
+    }
+    check.gaps(composition, &place);
+    check.circle(stuck(&composition.steps, &waits(&composition.steps)), &place);
+    if let Some(output) = &composition.output {
+        let output_path = child(&path, "output");
+        check.target(output, &output_path);
+        let is_branch = composition
+            .steps
+            .iter()
+            .any(|step| step.id == *output && matches!(step.action, Action::Branch { .. }));
+        if is_branch {
+            let message = format!("`{output}` is a branch, which gives nothing");
+            check.findings.push(Finding::error("no-output", output_path, message));
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    Top,
+    Nested,
+}
+
+struct Check<'a, 'f> {
+    around: &'a Surroundings<'a>,
+    /// The steps that can be referred to.
+    top: BTreeSet<&'a str>,
+    seen: BTreeSet<&'a str>,
+    findings: &'f mut Vec<Finding>,
+}
+
+impl<'a> Check<'a, '_> {
+    fn step(&mut self, step: &'a Step, path: &str, level: Level) {
+        if !self.seen.insert(&step.id) {
+            let message = format!("there is another step `{}`", step.id);
+            self.findings.push(Finding::error("duplicate-name", child(path, "id"), message));
+        }
+        if step.id == "input" {
+            let message = "`input` is what the composition is given, so no step can be called that";
+            self.findings.push(Finding::error("taken-name", child(path, "id"), message));
+        }
+        for (index, eval) in step.modifiers.eval.iter().enumerate() {
+            let place = format!("{path}/modifiers/eval/{index}");
+            self.known(eval, &self.around.evals, "eval", &place);
+        }
+        if level == Level::Top {
+            for (index, before) in step.depends_on.iter().enumerate() {
+                self.target(before, &format!("{path}/depends_on/{index}"));
+            }
+        }
+        self.action(step, path, level);
+    }
+
+    fn action(&mut self, step: &'a Step, path: &str, level: Level) {
+        match &step.action {
+            Action::Prompt { prompt_task, input, .. } => {
+                self.known(prompt_task, &self.around.prompts, "prompt", &child(path, "prompt_task"));
+                input.iter().for_each(|input| self.references(input, &child(path, "input")));
+            }
+            Action::Agent { prompt_task, input, tools, .. } => {
+                self.known(prompt_task, &self.around.prompts, "prompt", &child(path, "prompt_task"));
+                input.iter().for_each(|input| self.references(input, &child(path, "input")));
+                for (index, tool) in tools.iter().flatten().enumerate() {
+                    self.known(tool, &self.around.tools, "tool", &format!("{path}/tools/{index}"));
+                }
+            }
+            Action::Tool { tool, args } => {
+                self.known(tool, &self.around.tools, "tool", &child(path, "tool"));
+                for (name, value) in args {
+                    self.references(value, &child(&child(path, "args"), name));
+                }
+            }
+            Action::Branch { .. } | Action::Parallel { .. } if level == Level::Nested => {
+                let message = format!("a {} cannot be in a parallel step", step.action.kind());
+                let finding = Finding::error("nested-step", path, message);
+                self.findings.push(finding.help("make it a step of its own"));
+            }
+            Action::Branch { predicate, then, otherwise } => {
+                self.predicate(predicate, &child(path, "predicate"));
+                self.target(then, &child(path, "then"));
+                otherwise.iter().for_each(|target| self.target(target, &child(path, "else")));
+            }
+            Action::Parallel { branches, .. } => {
+                let place = child(path, "branches");
+                for (index, branch) in branches.iter().enumerate() {
+                    self.step(branch, &child(&place, index), Level::Nested);
+                    let known: BTreeSet<&str> = branches.iter().map(|branch| branch.id.as_str()).collect();
+                    for (number, before) in branch.depends_on.iter().enumerate() {
+                        self.known(
+                            before,
+                            &known,
+                            "branch beside it",
+                            &format!("{place}/{index}/depends_on/{number}"),
+                        );
+                    }
+                }
+                self.circle(stuck(branches, &said(branches)), &place);
+            }
+        }
+    }
+
+    fn predicate(&mut self, predicate: &Value, path: &str) {
+        match Predicate::parse(predicate) {
+            Ok(_) => self.references(predicate, path),
+            Err(errors) => {
+                let findings = errors.into_iter().map(|error| {
+                    Finding::error("bad-predicate", format!("{path}{}", error.path), error.message)
+                });
+                self.findings.extend(findings);
+            }
+        }
+    }
+
+    fn references(&mut self, value: &Value, path: &str) {
+        let mut found = Vec::new();
+        texts(value, &mut |text| found.extend(references(text)));
+        for reference in found {
+            match reference {
+                Err(error) => self.findings.push(Finding::error("bad-reference", path, error.to_string())),
+                Ok(reference) if reference.root == "input" => {}
+                Ok(reference) => self.known(&reference.root, &self.top.clone(), "step", path),
+            }
+        }
+    }
+
+    /// Where a branch, an output or a dependency leads.
+    fn target(&mut self, name: &str, path: &str) {
+        self.known(name, &self.top.clone(), "step", path);
+    }
+
+    fn known(&mut self, name: &str, names: &BTreeSet<&str>, what: &str, path: &str) {
+        if !names.contains(name) {
+            let finding = Finding::error("unknown-name", path, format!("there is no {what} `{name}`"));
+            self.findings.push(finding.suggest(name, names.iter().copied()));
+        }
+    }
+
+    fn circle(&mut self, steps: Vec<&str>, path: &str) {
+        if !steps.is_empty() {
+            let message =
+                format!("these steps wait for each other, so none is ever run: {}", steps.join(", "));
+            self.findings.push(Finding::error("cycle", path, message));
+        }
+    }
+
+    /// A step right after a branch or a parallel one that does not say what it waits for may not be what was meant.
+    fn gaps(&mut self, composition: &Composition, path: &str) {
+        for (index, pair) in composition.steps.windows(2).enumerate() {
+            let forks = matches!(pair[0].action, Action::Branch { .. } | Action::Parallel { .. });
+            if forks && pair[1].depends_on.is_empty() {
+                let message = format!(
+                    "`{}` follows the {} `{}` and does not say what it waits for",
+                    pair[1].id,
+                    pair[0].action.kind(),
+                    pair[0].id
+                );
+                let finding = Finding::warning("implicit-order", child(path, index + 1), message);
+                self.findings.push(finding.help("write \"depends_on\""));
+            }
+        }
+    }
+}

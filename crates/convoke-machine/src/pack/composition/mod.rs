@@ -1,0 +1,171 @@
+//! Compositions: steps that a state can be made of, and everything that is wrong with them.
+
+mod check;
+mod order;
+mod predicate;
+mod reference;
+
+pub(super) use check::{Surroundings, check};
+pub use predicate::{Comparison, Predicate, PredicateError};
+pub use reference::{Reference, ReferenceError, references};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Steps and what comes of them.
+#[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
+pub struct Composition {
+    /// The version of the format of compositions, which is 1.
+    pub version: i64,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// The file with the JSON Schema of what it is given.
+    pub input_schema: Option<String>,
+    /// The file with the JSON Schema of what it gives.
+    pub output_schema: Option<String>,
+    /// The step whose output is its output; otherwise that of the last step that has one.
+    pub output: Option<String>,
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// Settings of the engine.
+    #[serde(default)]
+    pub engine: Map<String, Value>,
+}
+
+/// One step.
+#[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
+pub struct Step {
+    /// What it is called.
+    pub id: String,
+    /// The steps it waits for. Without any, it waits for the one before it.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+    /// What is different about how it is run.
+    #[serde(default)]
+    pub modifiers: Modifiers,
+    /// What it does.
+    #[serde(flatten)]
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Action {
+    /// Asks a model once.
+    Prompt {
+        /// The prompt.
+        prompt_task: String,
+        /// What it is asked, with references in it.
+        input: Option<Value>,
+        /// The file with the JSON Schema of its answer.
+        output_schema: Option<String>,
+    },
+    /// Lets a model work with tools.
+    Agent {
+        /// The prompt.
+        prompt_task: String,
+        /// What it is asked, with references in it.
+        input: Option<Value>,
+        /// Those of the prompt's tools that it has.
+        tools: Option<Vec<String>>,
+        /// When it is done.
+        termination: Termination,
+        /// The file with the JSON Schema of its answer.
+        output_schema: Option<String>,
+    },
+    /// Calls a tool.
+    Tool {
+        /// The tool.
+        tool: String,
+        /// Its arguments, with references in them.
+        #[serde(default)]
+        args: Map<String, Value>,
+    },
+    /// Goes one way or another.
+    Branch {
+        /// What it depends on; see [`Predicate::parse`].
+        predicate: Value,
+        /// The step that is run if it holds.
+        then: String,
+        /// The step that is run if it does not.
+        #[serde(rename = "else")]
+        otherwise: Option<String>,
+    },
+    /// Runs steps side by side.
+    Parallel {
+        /// The steps.
+        branches: Vec<Step>,
+        /// How their outputs become one.
+        reduce: Reduce,
+    },
+}
+
+impl Action {
+    /// What kind of step it is.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Prompt { .. } => "prompt",
+            Self::Agent { .. } => "agent",
+            Self::Tool { .. } => "tool",
+            Self::Branch { .. } => "branch",
+            Self::Parallel { .. } => "parallel",
+        }
+    }
+}
+
+/// When an agent is done.
+#[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
+pub struct Termination {
+    /// After so many rounds.
+    pub max_steps: Option<u32>,
+    /// When it has called this tool.
+    pub tool_called: Option<String>,
+}
+
+/// How outputs become one.
+#[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
+pub struct Reduce {
+    /// In which way.
+    pub strategy: Strategy,
+    /// The name that it has in the output.
+    pub into: String,
+}
+
+/// In which way outputs become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// A list of them, in the order of the branches.
+    Append,
+    /// The last branch's.
+    Replace,
+    /// Each under its branch's name.
+    Barrier,
+}
+
+/// What is different about how a step is run.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Modifiers {
+    /// Whether it is tried again.
+    pub retry: Option<Retry>,
+    /// Evals of its output.
+    pub eval: Vec<String>,
+}
+
+/// How often a step is tried.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[non_exhaustive]
+pub struct Retry {
+    /// How often in all.
+    pub max_attempts: Option<u32>,
+}

@@ -1,0 +1,170 @@
+//! What a branch depends on.
+
+use serde_json::Value;
+
+use super::references;
+use crate::finding::child;
+
+/// What a branch depends on.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Predicate {
+    /// A value compared with another.
+    Compare {
+        /// The reference to it.
+        path: String,
+        /// How.
+        comparison: Comparison,
+        /// The other.
+        value: Value,
+    },
+    /// Whether there is a value.
+    Exists {
+        /// The reference to it.
+        path: String,
+        /// Whether there must be one.
+        exists: bool,
+    },
+    /// All of these.
+    AllOf(Vec<Predicate>),
+    /// One of these.
+    AnyOf(Vec<Predicate>),
+    /// The opposite of this.
+    Not(Box<Predicate>),
+}
+
+/// How values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// They are equal.
+    Equals,
+    /// They are not.
+    NotEquals,
+    /// One is in a list.
+    In,
+    /// It is not.
+    NotIn,
+    /// A number is less.
+    LessThan,
+    /// It is less, or equal.
+    LessThanOrEquals,
+    /// A number is greater.
+    GreaterThan,
+    /// It is greater, or equal.
+    GreaterThanOrEquals,
+}
+
+impl Comparison {
+    const NAMES: [(&str, Self); 8] = [
+        ("equals", Self::Equals),
+        ("not_equals", Self::NotEquals),
+        ("in", Self::In),
+        ("not_in", Self::NotIn),
+        ("less_than", Self::LessThan),
+        ("less_than_or_equals", Self::LessThanOrEquals),
+        ("greater_than", Self::GreaterThan),
+        ("greater_than_or_equals", Self::GreaterThanOrEquals),
+    ];
+}
+
+/// Something that is wrong with a predicate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct PredicateError {
+    /// Where in it, as a JSON pointer.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Predicate {
+    /// Reads a predicate.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(value: &Value) -> Result<Self, Vec<PredicateError>> {
+        let mut errors = Vec::new();
+        let predicate = read(value, "", &mut errors);
+        predicate.filter(|_| errors.is_empty()).ok_or(errors)
+    }
+
+    /// The references in it.
+    #[must_use]
+    pub fn paths(&self) -> Vec<&str> {
+        match self {
+            Self::Compare { path, .. } | Self::Exists { path, .. } => vec![path],
+            Self::AllOf(all) | Self::AnyOf(all) => all.iter().flat_map(Self::paths).collect(),
+            Self::Not(predicate) => predicate.paths(),
+        }
+    }
+}
+
+fn read(value: &Value, path: &str, errors: &mut Vec<PredicateError>) -> Option<Predicate> {
+    let mut wrong = |path: &str, message: String| {
+        errors.push(PredicateError { path: path.to_owned(), message });
+        None
+    };
+    let named = |name: &str| value.get(name);
+    let variants: Vec<&str> = ["op", "exists", "all_of", "any_of", "not"]
+        .into_iter()
+        .filter(|name| named(name).is_some())
+        .collect();
+    let [variant] = variants[..] else {
+        let message = match &variants[..] {
+            [] => "a predicate needs one of `op`, `exists`, `all_of`, `any_of` and `not`".to_owned(),
+            several => format!("a predicate is one thing only, not {}", several.join(" and ")),
+        };
+        return wrong(path, message);
+    };
+    match variant {
+        "all_of" | "any_of" => {
+            let Some(all) = named(variant).and_then(Value::as_array) else {
+                return wrong(&child(path, variant), format!("`{variant}` must be a list"));
+            };
+            let place = child(path, variant);
+            let all =
+                all.iter().enumerate().filter_map(|(index, one)| read(one, &child(&place, index), errors));
+            let all = all.collect();
+            Some(if variant == "all_of" { Predicate::AllOf(all) } else { Predicate::AnyOf(all) })
+        }
+        "not" => {
+            let opposite = read(named("not")?, &child(path, "not"), errors)?;
+            Some(Predicate::Not(Box::new(opposite)))
+        }
+        _ => {
+            let Some(written) = named("path").and_then(Value::as_str) else {
+                return wrong(
+                    path,
+                    "this predicate needs a `path`: write \"path\": \"${step.output}\"".to_owned(),
+                );
+            };
+            let is_reference = written.trim().starts_with("${")
+                && written.trim().ends_with('}')
+                && references(written).count() == 1;
+            if !is_reference {
+                let message = format!("`{written}` is not a reference: write \"${{{written}}}\"");
+                return wrong(&child(path, "path"), message);
+            }
+            let written = written.to_owned();
+            if variant == "exists" {
+                let Some(exists) = named("exists").and_then(Value::as_bool) else {
+                    return wrong(&child(path, "exists"), "`exists` must be true or false".to_owned());
+                };
+                return Some(Predicate::Exists { path: written, exists });
+            }
+            let op = named("op").and_then(Value::as_str).unwrap_or_default();
+            let Some((_, comparison)) = Comparison::NAMES.into_iter().find(|(name, _)| *name == op) else {
+                let names = Comparison::NAMES.map(|(name, _)| name).join(", ");
+                return wrong(&child(path, "op"), format!("`{op}` is none of {names}"));
+            };
+            let Some(value) = named("value") else {
+                return wrong(path, "a comparison needs a `value`".to_owned());
+            };
+            if matches!(comparison, Comparison::In | Comparison::NotIn) && !value.is_array() {
+                return wrong(&child(path, "value"), format!("`{op}` needs a list"));
+            }
+            Some(Predicate::Compare { path: written, comparison, value: value.clone() })
+        }
+    }
+}

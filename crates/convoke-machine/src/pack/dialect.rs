@@ -1,0 +1,123 @@
+//! The two published versions of the format, which disagree, and what each of them says about a pack.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A published version of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Dialect {
+    /// Schema 1.4.0 of the specification.
+    #[serde(rename = "1.4.0")]
+    V1_4,
+    /// Schema 1.5.0, which the original runtime brings with it.
+    #[serde(rename = "1.5.0")]
+    V1_5,
+}
+
+impl Dialect {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::V1_4, Self::V1_5];
+
+    /// Its version.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V1_4 => "1.4.0",
+            Self::V1_5 => "1.5.0",
+        }
+    }
+
+    /// The version that a pack's `$schema` names, if it names one: `…/v1.4.0/…`, `…/v1.5/…`.
+    #[must_use]
+    pub fn named_by(schema: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| {
+            let version = dialect.name();
+            let minor = &version[..version.len() - 2];
+            schema.split('/').any(|part| {
+                let part = part.strip_prefix('v').unwrap_or(part);
+                part == version || part == minor
+            })
+        })
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A set of dialects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialects(u8);
+
+impl Dialects {
+    pub(super) const NEITHER: Self = Self(0);
+    pub(super) const V1_4: Self = Self(1);
+    pub(super) const V1_5: Self = Self(2);
+    pub(super) const BOTH: Self = Self(3);
+
+    pub(super) fn others(self) -> Self {
+        Self(!self.0 & Self::BOTH.0)
+    }
+
+    pub(super) fn has(self, dialect: Dialect) -> bool {
+        let bit = match dialect {
+            Dialect::V1_4 => Self::V1_4,
+            Dialect::V1_5 => Self::V1_5,
+        };
+        self.0 & bit.0 != 0
+    }
+}
+
+/// Something that keeps a dialect from accepting a pack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Which dialect it is.
+    pub dialect: Dialect,
+    /// Where, as a JSON pointer.
+    pub path: String,
+    /// What it does not accept.
+    pub message: String,
+}
+
+/// What each dialect says about a pack. What only one of them refuses is no mistake here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Compatibility {
+    refusals: Vec<Refusal>,
+}
+
+impl Compatibility {
+    pub(super) fn new(refusals: Vec<Refusal>) -> Self {
+        Self { refusals }
+    }
+
+    /// Whether a dialect accepts the pack.
+    #[must_use]
+    pub fn accepts(&self, dialect: Dialect) -> bool {
+        self.refusals_of(dialect).next().is_none()
+    }
+
+    /// Why a dialect does not accept it.
+    pub fn refusals_of(&self, dialect: Dialect) -> impl Iterator<Item = &Refusal> {
+        self.refusals.iter().filter(move |refusal| refusal.dialect == dialect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_names_a_dialect_by_its_version_only() {
+        let address =
+            |version: &str| format!("https://promptpack.org/schema/{version}/promptpack.schema.json");
+        assert_eq!(Dialect::named_by(&address("v1.4.0")), Some(Dialect::V1_4));
+        assert_eq!(Dialect::named_by(&address("v1.5")), Some(Dialect::V1_5));
+        assert_eq!(Dialect::named_by(&address("v1")), None);
+        assert_eq!(Dialect::named_by(&address("latest")), None);
+    }
+}

@@ -1,0 +1,192 @@
+//! A value in a text, and where it is.
+
+use std::ops::Range;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Number, Value};
+
+/// A value, and where it is in its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What it is.
+    pub content: Content,
+    /// Where it is, in bytes.
+    pub place: Range<usize>,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Nothing.
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A text.
+    Text(String),
+    /// Values in order.
+    List(Vec<Node>),
+    /// Values with names, in the order in which they were written.
+    Map(Vec<Entry>),
+}
+
+/// A value with a name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Where the name is, in bytes.
+    pub place: Range<usize>,
+    /// The value.
+    pub node: Node,
+}
+
+impl Entry {
+    /// A value with a name, in no text.
+    #[must_use]
+    pub fn new(name: impl Into<String>, node: Node) -> Self {
+        Self { name: name.into(), place: 0..0, node }
+    }
+}
+
+impl Node {
+    /// A value that is in no text.
+    #[must_use]
+    pub fn new(content: Content) -> Self {
+        Self { content, place: 0..0 }
+    }
+
+    /// The value of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        self.entries().iter().find(|entry| entry.name == name).map(|entry| &entry.node)
+    }
+
+    /// Its values with names; none if it is something else.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        if let Content::Map(entries) = &self.content { entries } else { &[] }
+    }
+
+    /// Its values in order; none if it is something else.
+    #[must_use]
+    pub fn items(&self) -> &[Node] {
+        if let Content::List(items) = &self.content { items } else { &[] }
+    }
+
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if let Content::Text(text) = &self.content { Some(text) } else { None }
+    }
+
+    /// What messages call such a value.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.content {
+            Content::Null => "null",
+            Content::Bool(_) => "a boolean",
+            Content::Number(_) => "a number",
+            Content::Text(_) => "a text",
+            Content::List(_) => "a list",
+            Content::Map(_) => "an object",
+        }
+    }
+
+    /// Where to point for a JSON pointer: at a plain value, or at the name of anything larger. If there is no such value, at
+    /// what it would be in.
+    #[must_use]
+    pub fn place_of(&self, pointer: &str) -> Range<usize> {
+        let mut node = self;
+        let mut named = self.place.start..self.place.start;
+        for part in pointer.split('/').skip(1) {
+            let part = unescaped(part);
+            match &node.content {
+                Content::Map(entries) => {
+                    let Some(entry) = entries.iter().find(|entry| entry.name == part) else { break };
+                    (node, named) = (&entry.node, entry.place.clone());
+                }
+                Content::List(items) => {
+                    let Some(item) = part.parse().ok().and_then(|index: usize| items.get(index)) else {
+                        break;
+                    };
+                    (node, named) = (item, item.place.start..item.place.start);
+                }
+                _ => break,
+            }
+        }
+        match node.content {
+            Content::List(_) | Content::Map(_) => named,
+            _ => node.place.clone(),
+        }
+    }
+
+    /// Where the name is that a JSON pointer ends with, if there is such a name.
+    #[must_use]
+    pub fn name_place_of(&self, pointer: &str) -> Option<Range<usize>> {
+        let (parent, name) = pointer.rsplit_once('/')?;
+        let name = unescaped(name);
+        let node = parent.split('/').skip(1).try_fold(self, |node, part| node.step(&unescaped(part)))?;
+        node.entries().iter().find(|entry| entry.name == name).map(|entry| entry.place.clone())
+    }
+
+    /// Puts something where a JSON pointer leads, in an object or instead of a part of a list. What is on the way must be there.
+    pub(in crate::pack) fn put(&mut self, pointer: &str, content: Content) {
+        let mut node = self;
+        for part in pointer.split('/').skip(1) {
+            let part = unescaped(part);
+            let next = match &mut node.content {
+                Content::Map(entries) => {
+                    let place = entries.iter().position(|entry| entry.name == part).unwrap_or_else(|| {
+                        entries.push(Entry::new(part, Node::new(Content::Null)));
+                        entries.len() - 1
+                    });
+                    entries.get_mut(place).map(|entry| &mut entry.node)
+                }
+                Content::List(items) => part.parse().ok().and_then(|index: usize| items.get_mut(index)),
+                _ => None,
+            };
+            let Some(next) = next else { return };
+            node = next;
+        }
+        node.content = content;
+    }
+
+    fn step(&self, part: &str) -> Option<&Node> {
+        match &self.content {
+            Content::List(items) => items.get(part.parse::<usize>().ok()?),
+            _ => self.get(part),
+        }
+    }
+
+    /// The value without its place.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// A part of a JSON pointer as a name.
+fn unescaped(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.content {
+            Content::Null => serializer.serialize_unit(),
+            Content::Bool(value) => serializer.serialize_bool(*value),
+            Content::Number(value) => value.serialize(serializer),
+            Content::Text(text) => serializer.serialize_str(text),
+            Content::List(items) => serializer.collect_seq(items),
+            Content::Map(entries) => {
+                let mut map = serializer.serialize_map(Some(entries.len()))?;
+                for entry in entries {
+                    map.serialize_entry(&entry.name, &entry.node)?;
+                }
+                map.end()
+            }
+        }
+    }
+}

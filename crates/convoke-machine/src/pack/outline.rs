@@ -1,0 +1,218 @@
+//! What a pack is made of, for people and for programs: its inputs, its states and where events lead.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::{CompiledPack, Dialect};
+use crate::workflow::{Spec, StateSpec};
+
+/// What a pack is made of, as JSON.
+#[must_use]
+pub fn to_json(pack: &CompiledPack) -> Value {
+    let model = pack.model();
+    let dialects: Map<String, Value> = Dialect::ALL
+        .into_iter()
+        .map(|dialect| {
+            let refusals: Vec<_> = pack.compatibility().refusals_of(dialect).collect();
+            (dialect.name().to_owned(), json!({"accepted": refusals.is_empty(), "refusals": refusals}))
+        })
+        .collect();
+    let prompts: Map<String, Value> = model
+        .prompts
+        .iter()
+        .map(|(task, prompt)| {
+            let variables = pack.prompt(task).map(super::CompiledPrompt::undeclared).unwrap_or_default();
+            let outline = json!({"name": prompt.name, "version": prompt.version, "tools": prompt.tools, "undeclared": variables});
+            (task.clone(), outline)
+        })
+        .collect();
+    json!({
+        "kind": "pack",
+        "id": model.id,
+        "name": model.name,
+        "version": model.version,
+        "description": model.description,
+        "dialects": dialects,
+        "inputs": inputs(pack),
+        "prompts": prompts,
+        "tools": model.tools.keys().collect::<Vec<_>>(),
+        "workflow": model.workflow,
+        "compositions": model.compositions.keys().collect::<Vec<_>>(),
+        "agents": pack.agent_cards(),
+    })
+}
+
+/// What a pack is given, in the order in which its prompts declare it: those that are used and not declared as well.
+#[must_use]
+pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
+    let mut inputs: Vec<Value> = Vec::new();
+    for task in pack.prompts().keys().filter(|task| pack.tasks_in_use().contains(task.as_str())) {
+        let Some(prompt) = pack.prompt(task) else { continue };
+        let declared = prompt.variables().iter().map(|variable| {
+            let declared = &variable.declaration;
+            let default = declared.default.clone().or_else(|| (!declared.required).then_some(Value::Null));
+            (
+                declared.name.as_str(),
+                declared.ty.as_str(),
+                declared.required && declared.default.is_none(),
+                default,
+            )
+        });
+        let undeclared = prompt.undeclared().into_iter().map(|name| (name, "string", true, None));
+        for (name, ty, required, default) in declared.chain(undeclared) {
+            if !inputs.iter().any(|input| input["name"] == name) {
+                let mut input = json!({"name": name, "type": ty, "required": required});
+                if let Some(default) = default {
+                    input["default"] = default;
+                }
+                inputs.push(input);
+            }
+        }
+    }
+    inputs
+}
+
+/// What a pack is made of, to be read.
+#[must_use]
+pub fn to_text(pack: &CompiledPack) -> String {
+    let model = pack.model();
+    let mut text = format!("{} {} ({})\n", model.name, model.version, model.id);
+    if !model.description.is_empty() {
+        put(&mut text, format_args!("{}\n", model.description));
+    }
+    for dialect in Dialect::ALL {
+        let refusals: Vec<_> = pack.compatibility().refusals_of(dialect).collect();
+        match refusals.first() {
+            None => put(&mut text, format_args!("\nversion {dialect} of the format: accepted")),
+            Some(first) => {
+                let more = if refusals.len() > 1 {
+                    format!(", and {} more", refusals.len() - 1)
+                } else {
+                    String::new()
+                };
+                put(
+                    &mut text,
+                    format_args!(
+                        "\nversion {dialect} of the format: refused at {}: {}{more}",
+                        first.path, first.message
+                    ),
+                );
+            }
+        }
+    }
+    text.push('\n');
+    let inputs = inputs(pack);
+    if !inputs.is_empty() {
+        text.push_str("\ninputs\n");
+    }
+    for input in &inputs {
+        let word = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
+        let note = match (input["required"] == true, input.get("default")) {
+            (true, _) => ", must be given".to_owned(),
+            (false, None | Some(Value::Null)) => String::new(),
+            (false, Some(default)) => format!(" = {default}"),
+        };
+        put(&mut text, format_args!("  {}: {}{note}\n", word("name"), word("type")));
+    }
+    match &model.workflow {
+        Some(workflow) => self::workflow(workflow, &mut text),
+        None => {
+            text.push_str("\nprompts\n");
+            for (task, prompt) in &model.prompts {
+                let entry = if pack.entry() == Some(task) { "> " } else { "  " };
+                put(&mut text, format_args!("{entry}{task}: {}\n", prompt.name));
+            }
+        }
+    }
+    for (name, composition) in &model.compositions {
+        put(&mut text, format_args!("\ncomposition {name}\n"));
+        for step in &composition.steps {
+            put(&mut text, format_args!("  {} ({})\n", step.id, step.action.kind()));
+        }
+    }
+    text
+}
+
+fn workflow(workflow: &Spec, text: &mut String) {
+    text.push_str("\nstates\n");
+    let budget = workflow.engine.as_ref().and_then(|engine| engine.get("budget")?.as_object());
+    for (limit, value) in budget.into_iter().flatten() {
+        put(text, format_args!("  {limit}: {value}\n"));
+    }
+    for (name, state) in &workflow.states {
+        let mark = match (*name == workflow.entry, state.terminal) {
+            (true, _) => ">",
+            (false, true) => "#",
+            (false, false) => " ",
+        };
+        put(text, format_args!("{mark} {name}{}\n", speaks(state)));
+        for (event, target) in &state.on_event {
+            put(text, format_args!("    {event} -> {target}\n"));
+        }
+        if state.max_visits > 0 {
+            let onward = &state.on_max_visits;
+            let then = if onward.is_empty() { String::new() } else { format!(", then {onward}") };
+            put(text, format_args!("    at most {} visits{then}\n", state.max_visits));
+        }
+        for (artifact, spec) in &state.artifacts {
+            let mode = if spec.mode == "append" { ", appended to" } else { "" };
+            put(text, format_args!("    fills {artifact} ({}{mode})\n", spec.media_type));
+        }
+    }
+}
+
+/// What happens in a state.
+fn speaks(state: &StateSpec) -> String {
+    let mut words = if state.composition.is_empty() {
+        format!(": prompt {}", state.prompt_task)
+    } else {
+        format!(": composition {}", state.composition)
+    };
+    if ["external", "hybrid"].contains(&state.orchestration.as_str()) {
+        put(&mut words, format_args!(", {}", state.orchestration));
+    }
+    if state.terminal {
+        words.push_str(", the end");
+    }
+    words
+}
+
+/// The machine as a Mermaid diagram; nothing if the pack has no workflow.
+#[must_use]
+pub fn to_mermaid(pack: &CompiledPack) -> Option<String> {
+    let workflow = pack.model().workflow.as_ref()?;
+    // Names are free texts, which Mermaid's are not.
+    let number = |name: &str| workflow.states.get_index_of(name).unwrap_or_default();
+    let label = |text: &str| text.replace(['"', '\n', '\r', ':', ';', '#', '<', '>'], " ");
+    let mut text = "stateDiagram-v2\n".to_owned();
+    for name in workflow.states.keys() {
+        put(&mut text, format_args!("  state \"{}\" as s{}\n", label(name), number(name)));
+    }
+    put(&mut text, format_args!("  [*] --> s{}\n", number(&workflow.entry)));
+    for (name, state) in &workflow.states {
+        for (event, target) in &state.on_event {
+            put(&mut text, format_args!("  s{} --> s{}: {}\n", number(name), number(target), label(event)));
+        }
+        if !state.on_max_visits.is_empty() {
+            let visits = state.max_visits;
+            put(
+                &mut text,
+                format_args!(
+                    "  s{} --> s{}: after {visits} visits\n",
+                    number(name),
+                    number(&state.on_max_visits)
+                ),
+            );
+        }
+        if state.terminal {
+            put(&mut text, format_args!("  s{} --> [*]\n", number(name)));
+        }
+    }
+    Some(text)
+}
+
+fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
+    // Writing to a string never fails.
+    let _ = text.write_fmt(what);
+}

@@ -1,0 +1,292 @@
+//! A prompt, ready to be used: its template parsed, its fragments in it, its rules compiled.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::eval::merged;
+use super::fragment::Fragments;
+use super::model::{Eval, Pack, Parameters, Prompt};
+use super::template::{Part, Template, Unresolved, rendered};
+use super::validator::{TYPES, Validator, ValidatorError};
+use super::variables::{Bound, CompiledVariable, Violation};
+use crate::finding::{Finding, child};
+
+/// The names that a state gives to every prompt.
+const GIVEN: [&str; 2] = ["artifacts", "workflow_context"];
+
+/// A prompt, ready to be used.
+#[derive(Debug, Clone)]
+pub struct CompiledPrompt {
+    declared: Prompt,
+    variables: Vec<CompiledVariable>,
+    template: Template,
+    overrides: IndexMap<String, Template>,
+    fragment_names: Vec<(Template, bool)>,
+    fragments: Arc<Fragments>,
+    validators: Vec<Validator>,
+    evals: Vec<Eval>,
+}
+
+/// What a state adds to a prompt's values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// What has been filled in so far. What has not is empty.
+    pub artifacts: BTreeMap<String, String>,
+    /// What the state before handed over.
+    pub workflow_context: String,
+}
+
+/// Why a prompt cannot be written out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// There are places without values.
+    #[error("the prompt cannot be written: {0}")]
+    Unresolved(#[from] Unresolved),
+    /// A fragment that it needs is not there.
+    #[error("the prompt cannot be written: there is no fragment `{name}`")]
+    MissingFragment {
+        /// Its name, with values in it.
+        name: String,
+    },
+}
+
+impl CompiledPrompt {
+    pub(super) fn new(
+        pack: &Pack,
+        declared: &Prompt,
+        path: &str,
+        fragments: &Arc<Fragments>,
+        findings: &mut Vec<Finding>,
+    ) -> Self {
+        let place = child(path, "system_template");
+        let template = fragments.expand(&declared.system_template, &place, findings);
+        let mut overrides = IndexMap::new();
+        for (model, change) in &declared.model_overrides {
+            let place = child(&child(path, "model_overrides"), model);
+            let mut part = |name: &str, text: &Option<String>| {
+                text.as_ref().map(|text| fragments.expand(text, &child(&place, name), findings))
+            };
+            let before = part("system_template_prefix", &change.system_template_prefix).unwrap_or_default();
+            let instead = part("system_template", &change.system_template);
+            let after = part("system_template_suffix", &change.system_template_suffix);
+            let middle = instead.unwrap_or_else(|| template.clone());
+            overrides.insert(model.clone(), before.followed_by(std::iter::once(middle).chain(after)));
+        }
+        let prompt = Self {
+            variables: variables(declared, path, findings),
+            validators: validators(declared, path, findings),
+            evals: merged(&pack.evals, &declared.evals),
+            fragment_names: declared
+                .fragments
+                .iter()
+                .map(|used| (Template::parse(&used.name), used.required))
+                .collect(),
+            fragments: fragments.clone(),
+            declared: declared.clone(),
+            template,
+            overrides,
+        };
+        prompt.unresolvable(&place, findings);
+        prompt
+    }
+
+    /// What the pack says of it.
+    #[must_use]
+    pub fn declared(&self) -> &Prompt {
+        &self.declared
+    }
+
+    /// What it is given.
+    #[must_use]
+    pub fn variables(&self) -> &[CompiledVariable] {
+        &self.variables
+    }
+
+    /// The names of values that its templates use and that it does not declare, in order.
+    #[must_use]
+    pub fn undeclared(&self) -> Vec<&str> {
+        let templates = std::iter::once(&self.template).chain(self.overrides.values());
+        let roots = templates.flat_map(Template::paths).filter(|path| path.under("fragments").is_none());
+        let is_declared = |name: &str| self.variables.iter().any(|known| known.declaration.name == name);
+        let mut names: Vec<&str> = Vec::new();
+        for root in roots.map(super::template::Path::root) {
+            if !GIVEN.contains(&root) && !is_declared(root) && !names.contains(&root) {
+                names.push(root);
+            }
+        }
+        names
+    }
+
+    /// The artifacts that its templates use.
+    pub fn artifacts(&self) -> impl Iterator<Item = &str> {
+        let templates = std::iter::once(&self.template).chain(self.overrides.values());
+        templates.flat_map(Template::paths).filter_map(|path| path.under("artifacts"))
+    }
+
+    /// The rules for what a model says with it. Those that are disabled are not among them.
+    #[must_use]
+    pub fn validators(&self) -> &[Validator] {
+        &self.validators
+    }
+
+    /// What is evaluated of it: the pack's evals with its own.
+    #[must_use]
+    pub fn evals(&self) -> &[Eval] {
+        &self.evals
+    }
+
+    /// How a model is set for it.
+    #[must_use]
+    pub fn parameters(&self, model: &str) -> Parameters {
+        let change = of_model(&self.declared.model_overrides, model).map(|change| change.parameters);
+        self.declared.parameters.overridden_by(change.unwrap_or_default())
+    }
+
+    /// Checks what it is given, and adds what is not given and has a default.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub fn bind(&self, given: &Map<String, Value>) -> Result<Bound, Vec<Violation>> {
+        let mut violations = Vec::new();
+        let mut values = given.clone();
+        for variable in &self.variables {
+            let name = &variable.declaration.name;
+            match variable.bind(given.get(name), &mut violations) {
+                Some(value) => values.insert(name.clone(), value),
+                // One that may be left out and was is nothing.
+                None => values.insert(name.clone(), Value::Null),
+            };
+        }
+        if violations.is_empty() { Ok(Bound(values)) } else { Err(violations) }
+    }
+
+    /// The system message for a model, with values in it.
+    ///
+    /// # Errors
+    /// If there are no values for some places.
+    pub fn system(&self, model: &str, bound: &Bound, moment: &Moment) -> Result<String, RenderError> {
+        let values = Value::Object(bound.0.clone());
+        let mut look = |path: &super::template::Path| match path.root() {
+            "artifacts" if path.under("artifacts").is_some() => {
+                let name = path.under("artifacts").unwrap_or_default();
+                Some(moment.artifacts.get(name).cloned().unwrap_or_default())
+            }
+            "workflow_context" => Some(moment.workflow_context.clone()),
+            _ => path.find(&values).map(rendered),
+        };
+        for (name, is_required) in &self.fragment_names {
+            let name = name.render(&mut look)?;
+            if *is_required && !self.fragments.has(&name) {
+                return Err(RenderError::MissingFragment { name });
+            }
+        }
+        let template = of_model(&self.overrides, model).unwrap_or(&self.template);
+        Ok(template.render(&mut look)?)
+    }
+
+    /// Places that no value can be put into, or that nobody declares.
+    fn unresolvable(&self, path: &str, findings: &mut Vec<Finding>) {
+        for part in self.template.parts() {
+            if let Part::Unknown(inside) = part {
+                let shown = convoke_text::one_line_of(inside, 40);
+                let finding = Finding::warning(
+                    "bad-placeholder",
+                    path,
+                    format!("`{{{{{shown}}}}}` names no value, so the prompt cannot be written"),
+                );
+                let name = inside.trim();
+                findings.push(finding.help(
+                    if Template::parse(&format!("{{{{{name}}}}}")).paths().count() == 1 {
+                        format!("write `{{{{{name}}}}}`, without spaces")
+                    } else {
+                        "write a name, with dots and indices: `{{user.names[0]}}`".to_owned()
+                    },
+                ));
+            }
+        }
+        for name in self.undeclared() {
+            let message = format!("`{{{{{name}}}}}` is used and not declared");
+            let declared = self.variables.iter().map(|variable| variable.declaration.name.as_str());
+            let finding = Finding::warning("undeclared-variable", path, message).suggest(name, declared);
+            findings.push(match finding.help {
+                Some(_) => finding,
+                None => finding.help("add it to `variables`; until then it must be given"),
+            });
+        }
+    }
+}
+
+/// What holds for a model, by its name with or without its provider's.
+fn of_model<'a, T>(by_model: &'a IndexMap<String, T>, model: &str) -> Option<&'a T> {
+    let short = model.rsplit_once('/').map_or(model, |(_, short)| short);
+    by_model.get(model).or_else(|| by_model.get(short))
+}
+
+fn variables(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec<CompiledVariable> {
+    let mut compiled: Vec<CompiledVariable> = Vec::new();
+    for (index, variable) in declared.variables.iter().enumerate() {
+        let place = format!("{path}/variables/{index}");
+        if compiled.iter().any(|other| other.declaration.name == variable.name) {
+            let message = format!("`{}` is declared twice", variable.name);
+            findings.push(Finding::error("duplicate-name", child(&place, "name"), message));
+        }
+        if variable.required && variable.default.is_some() {
+            let message = format!("`{}` must be given, so its default is never used", variable.name);
+            let finding = Finding::warning("required-default", child(&place, "default"), message);
+            findings.push(finding.help("write \"required\": false, or remove the default"));
+        }
+        if !super::variables::TYPES.contains(&variable.ty.as_str()) {
+            let finding = Finding::warning(
+                "unknown-type",
+                child(&place, "type"),
+                format!("there is no type `{}`, so values are not checked", variable.ty),
+            );
+            findings.push(finding.suggest(&variable.ty, super::variables::TYPES));
+        }
+        if !super::variables::fits(variable) {
+            let message = format!("the default of `{}` is not of type {}", variable.name, variable.ty);
+            findings.push(Finding::error("bad-default", child(&place, "default"), message));
+        }
+        let pattern = variable.validation.pattern.as_deref().and_then(|pattern| {
+            let compiled = Regex::new(pattern);
+            if let Err(error) = &compiled {
+                let said = error.to_string();
+                let message =
+                    format!("not a regular expression: {}", said.lines().last().unwrap_or_default());
+                findings.push(Finding::error("bad-pattern", format!("{place}/validation/pattern"), message));
+            }
+            compiled.ok()
+        });
+        compiled.push(CompiledVariable { declaration: variable.clone(), pattern });
+    }
+    compiled
+}
+
+fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec<Validator> {
+    let mut compiled = Vec::new();
+    for (index, spec) in declared.validators.iter().enumerate().filter(|(_, spec)| spec.enabled) {
+        let place = format!("{path}/validators/{index}");
+        match Validator::new(spec) {
+            Ok(validator) => compiled.push(validator),
+            Err(ValidatorError::Unknown { kind }) => {
+                let message = format!("there is no validator `{kind}`");
+                let finding = Finding::error("unknown-validator", child(&place, "type"), message);
+                let finding = finding.suggest(&kind, TYPES);
+                findings.push(match finding.help {
+                    Some(_) => finding,
+                    None => finding.help(format!("there are {}", TYPES.join(", "))),
+                });
+            }
+            Err(ValidatorError::Settings(message)) => {
+                let finding = Finding::warning("bad-validator", place, message);
+                findings.push(finding.help("until this is right, the validator is left out"));
+            }
+        }
+    }
+    compiled
+}

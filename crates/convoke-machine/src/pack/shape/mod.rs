@@ -1,0 +1,223 @@
+//! What may be written where in a pack: the format as a table, and one walk that compares a tree with it.
+//!
+//! The walk says what both dialects refuse, which is a mistake, and what each of them refuses, which is their report. A field
+//! that nobody knows is kept and warned about.
+
+mod field;
+mod object;
+mod rule;
+mod table;
+
+use super::dialect::{Dialect, Dialects, Refusal};
+use super::document::{Content, Entry, Node};
+use crate::finding::{Finding, child};
+use field::{Field, Object, Others, Shape};
+
+/// What the table says about a pack.
+#[derive(Default)]
+pub(super) struct Verdict {
+    pub(super) findings: Vec<Finding>,
+    pub(super) refusals: Vec<Refusal>,
+    /// What to put where something is missing or of the wrong type, so that the rest can be looked at.
+    pub(super) mends: Vec<(String, Content)>,
+}
+
+/// Compares a pack with the table.
+pub(super) fn check(pack: &Node) -> Verdict {
+    let mut walk = Walk::default();
+    walk.visit(&Shape::Object(&table::PACK), pack, "");
+    walk.0
+}
+
+#[derive(Default)]
+struct Walk(Verdict);
+
+impl Walk {
+    fn visit(&mut self, shape: &Shape, node: &Node, path: &str) {
+        let wanted = match (shape, &node.content) {
+            (Shape::Any, _)
+            | (Shape::Text, Content::Text(_))
+            | (Shape::Truth, Content::Bool(_))
+            | (Shape::NullOr(_), Content::Null) => return,
+            (Shape::NullOr(shape), _) => return self.visit(shape, node, path),
+            (Shape::Checked(check), Content::Text(text)) => {
+                if let Err(rule) = check(text) {
+                    let said = rule.message.replace("{}", &convoke_text::one_line_of(text, 60));
+                    self.refuse(Dialects::BOTH, Finding::error("bad-value", path, said).help(rule.help));
+                }
+                return;
+            }
+            (Shape::OneOf(values, by), Content::Text(text)) => {
+                if !values.contains(&text.as_str()) {
+                    let message = format!("`{text}` is none of {}", values.join(", "));
+                    let finding = Finding::error("bad-value", path, message);
+                    self.refuse(*by, finding.suggest(text, values.iter().copied()));
+                }
+                return;
+            }
+            (Shape::Whole(least), Content::Number(number)) => {
+                match number.as_i64().or_else(|| whole(number.as_f64())) {
+                    Some(value) if value >= *least => return,
+                    _ => format!("a whole number from {least} on"),
+                }
+            }
+            (Shape::Number(least, most), Content::Number(number)) => {
+                if number.as_f64().is_some_and(|value| (*least..=*most).contains(&value)) {
+                    return;
+                }
+                match (least.is_finite(), most.is_finite()) {
+                    (true, true) => format!("a number from {least} to {most}"),
+                    _ => format!("a number from {least} on"),
+                }
+            }
+            (Shape::List(shape, least), Content::List(items)) => {
+                if items.len() < *least {
+                    let message = format!("{} needed here: at least {least}", noun(*least));
+                    self.refuse(Dialects::BOTH, Finding::error("too-few", path, message));
+                }
+                for (index, item) in items.iter().enumerate() {
+                    self.visit(shape, item, &child(path, index));
+                }
+                return;
+            }
+            (Shape::Names(shape, least), Content::Map(entries)) => {
+                if entries.len() < *least {
+                    let message = format!("{} needed here: at least {least}", noun(*least));
+                    self.refuse(Dialects::BOTH, Finding::error("too-few", path, message));
+                }
+                for entry in entries {
+                    self.visit(shape, &entry.node, &child(path, &entry.name));
+                }
+                return;
+            }
+            (Shape::Object(object), Content::Map(_)) => return self.object(object, node, path),
+            (Shape::Custom(check), _) => return check(self, node, path),
+            (Shape::Text | Shape::Checked(_) | Shape::OneOf(..), _) => "a text".to_owned(),
+            (Shape::Truth, _) => "true or false".to_owned(),
+            (Shape::Whole(_), _) => "a whole number".to_owned(),
+            (Shape::Number(..), _) => "a number".to_owned(),
+            (Shape::List(..), _) => "a list".to_owned(),
+            (Shape::Names(..) | Shape::Object(_), _) => "an object".to_owned(),
+        };
+        self.wrong_type(node, path, &wanted);
+        self.0.mends.push((path.to_owned(), empty(shape)));
+    }
+
+    fn wrong_type(&mut self, node: &Node, path: &str, wanted: &str) {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let subject = if path.is_empty() { "a pack".to_owned() } else { format!("`{name}`") };
+        let finding =
+            Finding::error("wrong-type", path, format!("{subject} must be {wanted}, not {}", shown(node)));
+        let finding = match (&node.content, wanted) {
+            (Content::Number(number), "a text") => finding.help(format!("write \"{number}\", in quotes")),
+            (Content::Bool(value), "a text") => finding.help(format!("write \"{value}\", in quotes")),
+            _ => finding,
+        };
+        self.refuse(Dialects::BOTH, finding);
+    }
+
+    fn object(&mut self, object: &Object, node: &Node, path: &str) {
+        for field in object.fields {
+            match node.get(field.name) {
+                Some(value) => {
+                    if field.known != Dialects::BOTH {
+                        let message = format!("`{}` is not known", field.name);
+                        self.note(field.known.others(), &child(path, field.name), &message);
+                    }
+                    self.visit(&field.shape, value, &child(path, field.name));
+                }
+                None if field.required != Dialects::NEITHER => self.missing(object, field, path),
+                None => {}
+            }
+        }
+        let unknown = |name: &str| !object.fields.iter().any(|field| field.name == name);
+        for entry in node.entries().iter().filter(|entry| unknown(&entry.name)) {
+            let place = child(path, &entry.name);
+            match object.others {
+                Others::Kept => {}
+                Others::Refused(by) => {
+                    let message = format!("`{}` is no field of {}", entry.name, object.title);
+                    let known = object.fields.iter().map(|field| field.name);
+                    let mut finding =
+                        Finding::warning("unknown-field", &place, &message).suggest(&entry.name, known);
+                    if finding.help.is_none() {
+                        finding = finding.help("it is kept, and has no effect");
+                    }
+                    self.note(by, &place, &message);
+                    self.0.findings.push(finding);
+                }
+            }
+        }
+        if let Some(also) = object.also {
+            also(self, node, path);
+        }
+    }
+
+    fn missing(&mut self, object: &Object, field: &Field, path: &str) {
+        let message = format!("{} needs a `{}`", object.title, field.name);
+        let finding = Finding::error("missing-field", path, message);
+        let finding = if field.example.is_empty() {
+            finding
+        } else {
+            finding.help(format!("write \"{}\": {}", field.name, field.example))
+        };
+        self.refuse(field.required, finding);
+        if field.required == Dialects::BOTH {
+            self.0.mends.push((child(path, field.name), empty(&field.shape)));
+        }
+    }
+
+    /// What is refused by both dialects is a mistake.
+    fn refuse(&mut self, by: Dialects, finding: Finding) {
+        self.note(by, &finding.path, &finding.message);
+        if by == Dialects::BOTH {
+            self.0.findings.push(finding);
+        }
+    }
+
+    fn note(&mut self, by: Dialects, path: &str, message: &str) {
+        for dialect in Dialect::ALL.into_iter().filter(|dialect| by.has(*dialect)) {
+            self.0.refusals.push(Refusal { dialect, path: path.to_owned(), message: message.to_owned() });
+        }
+    }
+}
+
+/// The least that has a shape.
+fn empty(shape: &Shape) -> Content {
+    match shape {
+        Shape::Any | Shape::NullOr(_) | Shape::Custom(_) => Content::Null,
+        Shape::Text | Shape::Checked(_) => Content::Text(String::new()),
+        Shape::OneOf(values, _) => Content::Text(values.first().copied().unwrap_or_default().to_owned()),
+        Shape::Truth => Content::Bool(false),
+        Shape::Whole(least) => Content::Number((*least).into()),
+        Shape::Number(..) => Content::Number(0.into()),
+        Shape::List(..) => Content::List(Vec::new()),
+        Shape::Names(..) => Content::Map(Vec::new()),
+        Shape::Object(object) => {
+            let needed = object.fields.iter().filter(|field| field.required == Dialects::BOTH);
+            let entry = |field: &Field| Entry::new(field.name, Node::new(empty(&field.shape)));
+            Content::Map(needed.map(entry).collect())
+        }
+    }
+}
+
+fn noun(least: usize) -> &'static str {
+    if least == 1 { "something is" } else { "more is" }
+}
+
+/// A number without a fraction, however it is written.
+fn whole(number: Option<f64>) -> Option<i64> {
+    let number = number.filter(|number| number.fract() == 0.0 && number.abs() < 9e15)?;
+    // Exact: there is no fraction, and every whole number up to 2^53 is a float.
+    #[allow(clippy::cast_possible_truncation)]
+    Some(number as i64)
+}
+
+/// A plain value as it is, anything else by its kind.
+fn shown(node: &Node) -> String {
+    match &node.content {
+        Content::Bool(value) => value.to_string(),
+        Content::Number(value) => value.to_string(),
+        _ => node.kind().to_owned(),
+    }
+}

@@ -1,0 +1,317 @@
+//! Rules for what a model says, checked on every reply; and for what it is told, where a rule says so.
+//!
+//! A rule of an unknown type is a mistake of the pack. One whose settings make no sense is left out, with a warning: the others
+//! still hold.
+
+use std::fmt;
+use std::sync::Arc;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::model::ValidatorSpec;
+
+/// What is said instead of what must not be said.
+const REFUSAL: &str = "I can't say that here. Is there something else I can help with?";
+
+/// A rule, ready to be applied.
+#[derive(Clone)]
+pub struct Validator {
+    kind: String,
+    direction: Direction,
+    rule: Rule,
+    least: Option<f64>,
+    most: Option<f64>,
+    message: Option<String>,
+    fails: bool,
+}
+
+/// Whose words a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The user's.
+    Input,
+    /// The model's.
+    Output,
+    /// Both.
+    Both,
+}
+
+#[derive(Clone)]
+enum Rule {
+    /// None of these occurs.
+    Excludes(Vec<Regex>),
+    /// All of these occur.
+    Contains(Vec<Regex>),
+    Length {
+        least: usize,
+        most: Option<usize>,
+    },
+    Sentences {
+        most: usize,
+    },
+    /// A JSON object with these fields, or a text in which these words occur.
+    Fields(Vec<String>),
+    Matches {
+        pattern: Regex,
+        wanted: bool,
+    },
+    Json(Option<Arc<jsonschema::Validator>>),
+    /// No addresses, telephone numbers or numbers of cards.
+    Personal(Vec<Regex>),
+}
+
+/// What a rule makes of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Judgement {
+    /// It may be said.
+    Passed,
+    /// This is to be said instead.
+    Replaced(String),
+    /// The turn fails.
+    Failed(String),
+}
+
+/// Why a rule cannot be applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ValidatorError {
+    /// Nobody knows such rules.
+    #[error("there is no validator `{kind}`")]
+    Unknown {
+        /// What it is called.
+        kind: String,
+    },
+    /// Its settings make no sense.
+    #[error("{0}")]
+    Settings(String),
+}
+
+/// The rules that are known, by all the names they have.
+pub(super) const TYPES: [&str; 20] = [
+    "banned_words",
+    "content_excludes",
+    "contains",
+    "content_includes",
+    "field_presence",
+    "is_valid_json",
+    "json_schema",
+    "json_valid",
+    "length",
+    "max_length",
+    "max_sentences",
+    "min_length",
+    "pii",
+    "pii_detection",
+    "pii_leakage",
+    "regex",
+    "regex_match",
+    "required_fields",
+    "required_words",
+    "sentence_count",
+];
+
+impl Validator {
+    /// Reads a rule.
+    ///
+    /// # Errors
+    /// If nobody knows such rules, or its settings make no sense.
+    pub fn new(spec: &ValidatorSpec) -> Result<Self, ValidatorError> {
+        let settings = Settings(&spec.params);
+        let rule = settings.rule(&spec.kind)?;
+        let direction = match spec.params.get("direction").and_then(Value::as_str) {
+            None | Some("output") => Direction::Output,
+            Some("input") => Direction::Input,
+            Some("both") => Direction::Both,
+            Some(other) => {
+                let message = format!("`direction` is `{other}`; it can be input, output or both");
+                return Err(ValidatorError::Settings(message));
+            }
+        };
+        let said = spec.params.get("message").and_then(Value::as_str).map(str::to_owned);
+        let score = |name: &str| spec.params.get(name).and_then(Value::as_f64);
+        Ok(Self {
+            kind: spec.kind.clone(),
+            direction,
+            rule,
+            least: score("min_score"),
+            most: score("max_score"),
+            message: said.or_else(|| spec.message.clone()),
+            fails: spec.fail_on_violation,
+        })
+    }
+
+    /// What kind of rule it is.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// Whose words it is about.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Judges a text.
+    #[must_use]
+    pub fn judge(&self, text: &str) -> Judgement {
+        let score = self.score(text);
+        let breaks = match (self.least, self.most) {
+            (None, None) => score < 1.0,
+            (least, most) => {
+                least.is_some_and(|least| score < least) || most.is_some_and(|most| score > most)
+            }
+        };
+        if !breaks {
+            return Judgement::Passed;
+        }
+        if self.fails {
+            let said = self.message.as_deref().unwrap_or("the reply breaks a rule of the pack");
+            return Judgement::Failed(format!("{said} ({})", self.kind));
+        }
+        match self.rule {
+            Rule::Length { most: Some(most), .. } if text.chars().count() > most => {
+                Judgement::Replaced(text.chars().take(most).collect())
+            }
+            _ => Judgement::Replaced(self.message.clone().unwrap_or_else(|| REFUSAL.to_owned())),
+        }
+    }
+
+    /// How well a text keeps the rule, from 0 to 1.
+    #[must_use]
+    pub fn score(&self, text: &str) -> f64 {
+        let share = |kept: usize, of: usize| {
+            let (kept, of) = (u32::try_from(kept).unwrap_or(u32::MAX), u32::try_from(of).unwrap_or(u32::MAX));
+            if of == 0 { 1.0 } else { f64::from(kept) / f64::from(of) }
+        };
+        let whether = |holds: bool| f64::from(u8::from(holds));
+        match &self.rule {
+            Rule::Excludes(patterns) | Rule::Personal(patterns) => {
+                whether(!patterns.iter().any(|pattern| pattern.is_match(text)))
+            }
+            Rule::Contains(patterns) => {
+                share(patterns.iter().filter(|pattern| pattern.is_match(text)).count(), patterns.len())
+            }
+            Rule::Length { least, most } => {
+                let length = text.chars().count();
+                whether(length >= *least && most.is_none_or(|most| length <= most))
+            }
+            Rule::Sentences { most } => whether(sentences(text) <= *most),
+            Rule::Fields(fields) => {
+                let object = serde_json::from_str::<Map<String, Value>>(text).ok();
+                let has = |field: &&String| match &object {
+                    Some(object) => object.contains_key(*field),
+                    None => text.contains(field.as_str()),
+                };
+                share(fields.iter().filter(has).count(), fields.len())
+            }
+            Rule::Matches { pattern, wanted } => whether(pattern.is_match(text) == *wanted),
+            Rule::Json(schema) => whether(
+                serde_json::from_str::<Value>(text)
+                    .is_ok_and(|value| schema.as_ref().is_none_or(|schema| schema.is_valid(&value))),
+            ),
+        }
+    }
+}
+
+impl fmt::Debug for Validator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Validator").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+struct Settings<'a>(&'a Map<String, Value>);
+
+impl Settings<'_> {
+    fn rule(&self, kind: &str) -> Result<Rule, ValidatorError> {
+        let wrong = |message: &str| Err(ValidatorError::Settings(message.to_owned()));
+        Ok(match kind {
+            "banned_words" | "content_excludes" => Rule::Excludes(self.words()?),
+            "contains" | "content_includes" | "required_words" => Rule::Contains(self.words()?),
+            "max_length" | "min_length" | "length" => {
+                let most = self.number(&["max", "max_characters", "max_chars", "max_length"]);
+                let least = self.number(&["min", "min_characters", "min_chars", "min_length"]);
+                if most.is_none() && least.is_none() {
+                    return wrong("a length needs `max_characters` or `min_characters`, a whole number");
+                }
+                Rule::Length { least: least.unwrap_or_default(), most }
+            }
+            "max_sentences" | "sentence_count" => match self.number(&["max", "max_sentences"]) {
+                Some(most) => Rule::Sentences { most },
+                None => return wrong("this needs `max`, a whole number"),
+            },
+            "required_fields" | "field_presence" => match self.texts(&["fields", "required_fields"]) {
+                Some(fields) => Rule::Fields(fields),
+                None => return wrong("this needs `fields`, a list of names"),
+            },
+            "regex" | "regex_match" => {
+                let Some(pattern) = self.0.get("pattern").and_then(Value::as_str) else {
+                    return wrong("this needs `pattern`, a regular expression");
+                };
+                let pattern = Regex::new(pattern).map_err(|error| {
+                    ValidatorError::Settings(format!("`pattern` is not a regular expression: {error}"))
+                })?;
+                let wanted = self.0.get("expect_match").and_then(Value::as_bool).unwrap_or(true);
+                Rule::Matches { pattern, wanted }
+            }
+            "json_valid" | "is_valid_json" => Rule::Json(None),
+            "json_schema" => {
+                let Some(schema) = self.0.get("schema") else {
+                    return wrong("this needs `schema`, a JSON Schema");
+                };
+                match jsonschema::validator_for(schema) {
+                    Ok(schema) => Rule::Json(Some(Arc::new(schema))),
+                    Err(error) => return wrong(&format!("`schema` is not a JSON Schema: {error}")),
+                }
+            }
+            "pii" | "pii_detection" | "pii_leakage" => Rule::Personal(personal()),
+            _ => return Err(ValidatorError::Unknown { kind: kind.to_owned() }),
+        })
+    }
+
+    fn number(&self, names: &[&str]) -> Option<usize> {
+        let value = names.iter().find_map(|name| self.0.get(*name))?;
+        usize::try_from(value.as_u64()?).ok()
+    }
+
+    fn texts(&self, names: &[&str]) -> Option<Vec<String>> {
+        let values = names.iter().find_map(|name| self.0.get(*name))?.as_array()?;
+        values.iter().map(|value| value.as_str().map(str::to_owned)).collect()
+    }
+
+    /// Whole words, whatever their case.
+    fn words(&self) -> Result<Vec<Regex>, ValidatorError> {
+        let wrong =
+            || ValidatorError::Settings("this needs `patterns` or `words`, a list of texts".to_owned());
+        let words = self.texts(&["patterns", "words"]).ok_or_else(wrong)?;
+        let pattern = |word: &String| {
+            let edge = |is_word: bool| if is_word { r"\b" } else { "" };
+            let is_word =
+                |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+            let (first, last) = (word.chars().next(), word.chars().next_back());
+            let escaped = regex::escape(word);
+            Regex::new(&format!("(?i){}{escaped}{}", edge(is_word(first)), edge(is_word(last))))
+        };
+        words.iter().map(pattern).collect::<Result<_, _>>().map_err(|_| wrong())
+    }
+}
+
+/// Ends of sentences that are followed by something else, and the end of the text.
+fn sentences(text: &str) -> usize {
+    let ended = text.split_inclusive(['.', '!', '?', '。', '！', '？']);
+    ended.filter(|sentence| sentence.chars().any(char::is_alphanumeric)).count()
+}
+
+/// What tells who or where somebody is: addresses of mail, telephone numbers, numbers of cards and of social security.
+fn personal() -> Vec<Regex> {
+    let patterns = [
+        r"(?i)\b[a-z0-9._%+-]+@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}\b",
+        r"\b\d{3}-\d{2}-\d{4}\b",
+        r"\b(?:\d[ -]?){12,18}\d\b",
+        r"(?:\+\d{1,3}[ .-]?)?\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b",
+        r"\+\d{1,3}(?:[ .-]?\d{2,4}){3,5}\b",
+    ];
+    patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
+}

@@ -1,0 +1,148 @@
+//! What artifacts are declared, and how a value is put into one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{AppendStyle, ArtifactSpec, Options, WorkflowError};
+
+/// An artifact that some state declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeclaredArtifact {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its media type, as it is written.
+    pub media_type: String,
+    /// What that means for values.
+    pub kind: ArtifactKind,
+    /// What it is.
+    pub description: String,
+    /// How values are put into it.
+    pub mode: ArtifactMode,
+}
+
+/// What a media type means for values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArtifactKind {
+    /// Values are JSON.
+    Json,
+    /// Values are text.
+    Text,
+}
+
+/// How values are put into an artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ArtifactMode {
+    /// The last value counts.
+    #[default]
+    Replace,
+    /// Every value is added.
+    Append,
+}
+
+impl ArtifactMode {
+    /// The mode of this name; nothing written is `replace`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "" | "replace" => Some(Self::Replace),
+            "append" => Some(Self::Append),
+            _ => None,
+        }
+    }
+}
+
+impl ArtifactKind {
+    fn of(media_type: &str) -> Self {
+        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match essence == "application/json" || essence.ends_with("+json") {
+            true => Self::Json,
+            false => Self::Text,
+        }
+    }
+}
+
+impl DeclaredArtifact {
+    fn new(name: Arc<str>, spec: &ArtifactSpec) -> Self {
+        Self {
+            name,
+            media_type: spec.media_type.clone(),
+            kind: ArtifactKind::of(&spec.media_type),
+            description: spec.description.clone(),
+            mode: ArtifactMode::named(&spec.mode).unwrap_or_default(),
+        }
+    }
+
+    /// What it holds after this value was put into it.
+    pub(super) fn with(
+        &self,
+        before: Option<&str>,
+        value: &str,
+        options: &Options,
+    ) -> Result<Arc<str>, WorkflowError> {
+        let before = before.unwrap_or_default();
+        let after = match (options.append, self.mode, self.kind) {
+            (AppendStyle::Lines, ArtifactMode::Replace, ArtifactKind::Json) => {
+                self.json(value, "the value")?;
+                value.to_owned()
+            }
+            (_, ArtifactMode::Replace, _) => value.to_owned(),
+            (AppendStyle::Raw, ArtifactMode::Append, _) => format!("{before}{value}"),
+            (AppendStyle::Lines, ArtifactMode::Append, ArtifactKind::Json) => self.appended(before, value)?,
+            (AppendStyle::Lines, ArtifactMode::Append, ArtifactKind::Text) => {
+                let newline = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+                format!("{before}{newline}{value}")
+            }
+        };
+        match after.len() > options.artifact_bytes {
+            true => Err(WorkflowError::ArtifactTooLarge {
+                name: self.name.to_string(),
+                bytes: after.len(),
+                max: options.artifact_bytes,
+            }),
+            false => Ok(after.into()),
+        }
+    }
+
+    /// Another element of an array. What is there and no array, because the Go program wrote it, becomes its first element.
+    fn appended(&self, before: &str, value: &str) -> Result<String, WorkflowError> {
+        let added = self.json(value, "the value")?;
+        let mut elements = match before {
+            "" => Vec::new(),
+            before => match self.json(before, "what is there")? {
+                Value::Array(elements) => elements,
+                single => vec![single],
+            },
+        };
+        elements.push(added);
+        Ok(Value::Array(elements).to_string())
+    }
+
+    fn json(&self, text: &str, what: &str) -> Result<Value, WorkflowError> {
+        serde_json::from_str(text).map_err(|error| WorkflowError::InvalidArtifact {
+            name: self.name.to_string(),
+            reason: format!("{what} is not valid JSON: {error}"),
+        })
+    }
+}
+
+/// Every artifact that some state declares, by name. Validation has seen to it that declarations agree.
+pub(super) fn declared<'a>(
+    states: impl Iterator<Item = (&'a String, &'a ArtifactSpec)>,
+) -> BTreeMap<Arc<str>, DeclaredArtifact> {
+    let mut table: BTreeMap<Arc<str>, DeclaredArtifact> = BTreeMap::new();
+    for (name, spec) in states {
+        let name: Arc<str> = name.as_str().into();
+        let known =
+            table.entry(Arc::clone(&name)).or_insert_with(|| DeclaredArtifact::new(Arc::clone(&name), spec));
+        if known.description.is_empty() {
+            known.description.clone_from(&spec.description);
+        }
+    }
+    table
+}

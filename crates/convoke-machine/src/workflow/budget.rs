@@ -1,0 +1,116 @@
+//! What a workflow may use as a whole: `engine.budget`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::spec::pointer;
+use super::{BudgetExhausted, Context, Spec};
+use crate::finding::Finding;
+
+/// What a workflow may use. What is not set is not limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Budget {
+    /// How often states may be entered, the entry included.
+    pub max_total_visits: Option<u64>,
+    /// How often tools may be called.
+    pub max_tool_calls: Option<u64>,
+    /// How many seconds may pass.
+    pub max_wall_time_sec: Option<u64>,
+}
+
+/// What is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BudgetLimit {
+    /// How often states are entered.
+    TotalVisits,
+    /// How often tools are called.
+    ToolCalls,
+    /// How much time passes.
+    WallTime,
+}
+
+impl BudgetLimit {
+    /// Its key in the pack.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::TotalVisits => "max_total_visits",
+            Self::ToolCalls => "max_tool_calls",
+            Self::WallTime => "max_wall_time_sec",
+        }
+    }
+}
+
+impl fmt::Display for BudgetLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.key())
+    }
+}
+
+impl Budget {
+    /// What is used up: visits, then calls of tools, then time.
+    pub(super) fn exhausted(&self, context: &Context, now: Timestamp) -> Option<BudgetExhausted> {
+        let over = |limit, max: Option<u64>, used: &dyn Fn() -> u64| {
+            let (max, current) = (max?, used());
+            let current_state = Arc::clone(&context.current_state);
+            (current >= max).then_some(BudgetExhausted { limit, current, max, current_state })
+        };
+        over(BudgetLimit::TotalVisits, self.max_total_visits, &|| context.total_visits())
+            .or_else(|| over(BudgetLimit::ToolCalls, self.max_tool_calls, &|| context.total_tool_calls()))
+            .or_else(|| over(BudgetLimit::WallTime, self.max_wall_time_sec, &|| context.elapsed_seconds(now)))
+    }
+
+    /// Reads the budget of a workflow, and says what cannot be read: a limit that is silently none would be worse than no pack.
+    pub(super) fn of(spec: &Spec) -> (Self, Vec<Finding>) {
+        let budget = spec.engine.as_ref().and_then(|engine| engine.get("budget"));
+        match budget {
+            None | Some(Value::Null) => (Self::default(), Vec::new()),
+            Some(Value::Object(limits)) => Self::read(limits),
+            Some(_) => {
+                let place = pointer(&["engine", "budget"]);
+                (
+                    Self::default(),
+                    vec![Finding::error("invalid-budget", place, "the budget is not an object")],
+                )
+            }
+        }
+    }
+
+    fn read(limits: &Map<String, Value>) -> (Self, Vec<Finding>) {
+        let mut budget = Self::default();
+        let mut findings = Vec::new();
+        for (key, value) in limits {
+            let place = pointer(&["engine", "budget", key]);
+            let slot = match key.as_str() {
+                "max_total_visits" => &mut budget.max_total_visits,
+                "max_tool_calls" => &mut budget.max_tool_calls,
+                "max_wall_time_sec" => &mut budget.max_wall_time_sec,
+                _ => {
+                    let message = format!("there is no budget `{key}`");
+                    findings.push(
+                        Finding::error("unknown-budget", place, message)
+                            .help("write `max_total_visits`, `max_tool_calls` or `max_wall_time_sec`"),
+                    );
+                    continue;
+                }
+            };
+            match value.as_i64() {
+                Some(limit) => *slot = u64::try_from(limit).ok().filter(|limit| *limit > 0),
+                None => findings.push(
+                    Finding::error(
+                        "invalid-budget",
+                        place,
+                        format!("`{key}` is {value}, not a whole number"),
+                    )
+                    .help("write a whole number of at least 1"),
+                ),
+            }
+        }
+        (budget, findings)
+    }
+}

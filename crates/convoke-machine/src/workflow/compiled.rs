@@ -1,0 +1,342 @@
+//! A workflow that nothing is wrong with: names are numbers, targets are resolved, limits are read.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use convoke_text::diagnostic::Severity;
+use jiff::Timestamp;
+
+use super::artifact::declared;
+use super::{
+    Budget, Context, DeclaredArtifact, Known, Options, RestoreError, Spec, StateSpec, Status, WorkflowError,
+    validate,
+};
+use crate::finding::Finding;
+
+/// Where a state is in the table of states.
+pub(super) type StateId = usize;
+
+/// A workflow that can be run.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    states: Vec<CompiledState>,
+    ids: HashMap<Arc<str>, StateId>,
+    entry: StateId,
+    budget: Budget,
+    artifacts: BTreeMap<Arc<str>, DeclaredArtifact>,
+    options: Options,
+    warnings: Vec<Finding>,
+}
+
+/// A state, with everything it names resolved.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CompiledState {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The prompt that speaks in it; empty if a composition does.
+    pub prompt_task: String,
+    /// What it is for.
+    pub description: String,
+    /// Who moves on from it.
+    pub orchestration: Orchestration,
+    /// What becomes of the conversation when it is entered; nothing if the pack does not say.
+    pub persistence: Option<Persistence>,
+    /// Which skills are to be had in it.
+    pub skills: String,
+    /// The composition that is run in it.
+    pub composition: Option<String>,
+    /// How often it may be entered.
+    pub max_visits: Option<u64>,
+    pub(super) on_max_visits: Option<StateId>,
+    events: Vec<(Arc<str>, StateId)>,
+    declared_terminal: bool,
+}
+
+/// Who moves on from a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Orchestration {
+    /// The model, by calling a tool.
+    #[default]
+    Internal,
+    /// Whoever sends the run an event.
+    External,
+    /// Either of them.
+    Hybrid,
+    /// What a composition gives.
+    Composition,
+}
+
+/// What becomes of the conversation when a state is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Persistence {
+    /// It begins anew.
+    Transient,
+    /// It goes on.
+    Persistent,
+}
+
+/// What is wrong with a workflow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidWorkflow {
+    /// Everything that was found, also what is only a warning.
+    pub findings: Vec<Finding>,
+}
+
+impl fmt::Display for InvalidWorkflow {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        formatter.write_str("the workflow cannot be run")?;
+        for (number, finding) in errors.enumerate() {
+            let before = if number == 0 { ": " } else { "; " };
+            write!(formatter, "{before}{} ({})", finding.message, finding.path)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InvalidWorkflow {}
+
+impl Compiled {
+    /// Checks and compiles a workflow.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn new(spec: &Spec, known: &Known) -> Result<Self, InvalidWorkflow> {
+        Self::with_options(spec, known, Options::default())
+    }
+
+    /// Checks and compiles a workflow that is to behave in another way.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn with_options(spec: &Spec, known: &Known, options: Options) -> Result<Self, InvalidWorkflow> {
+        let findings = validate(spec, known);
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(InvalidWorkflow { findings });
+        }
+        let ids: HashMap<Arc<str>, StateId> =
+            spec.states.keys().enumerate().map(|(id, name)| (name.as_str().into(), id)).collect();
+        // Validation has seen to it that every name is one of a state, so that no lookup here finds nothing.
+        let entry = ids.get(spec.entry.as_str()).copied().unwrap_or_default();
+        let states = spec.states.iter().map(|(name, state)| CompiledState::new(name, state, &ids)).collect();
+        let artifacts = declared(spec.states.values().flat_map(|state| &state.artifacts));
+        let (budget, _) = Budget::of(spec);
+        Ok(Self { states, ids, entry, budget, artifacts, options, warnings: findings })
+    }
+
+    /// A context that enters the first state.
+    #[must_use]
+    pub fn start(&self, at: Timestamp) -> Context {
+        Context::entering(&self.states[self.entry].name, at)
+    }
+
+    /// A context that enters a state of choice, for trying out one state.
+    #[must_use]
+    pub fn start_in(&self, state: &str, at: Timestamp) -> Option<Context> {
+        self.named(state).map(|state| Context::entering(&state.name, at))
+    }
+
+    /// Goes on with a context that was stored, by us or by the Go program.
+    ///
+    /// # Errors
+    /// If it cannot be read, or belongs to another workflow.
+    pub fn restore(&self, stored: &str) -> Result<Context, RestoreError> {
+        let context: Context =
+            serde_json::from_str(stored).map_err(|error| RestoreError::Unreadable(error.to_string()))?;
+        match self.current(&context) {
+            Some(_) => Ok(context),
+            None => {
+                let mut known: Vec<_> = self.ids.keys().cloned().collect();
+                known.sort();
+                Err(RestoreError::UnknownState { state: context.current_state, known })
+            }
+        }
+    }
+
+    /// The state a context is in; nothing if the workflow does not have it.
+    #[must_use]
+    pub fn current(&self, context: &Context) -> Option<&CompiledState> {
+        self.named(context.current_state())
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&CompiledState> {
+        self.ids.get(name).map(|id| &self.states[*id])
+    }
+
+    /// The states, in declared order.
+    pub fn states(&self) -> impl ExactSizeIterator<Item = &CompiledState> {
+        self.states.iter()
+    }
+
+    /// Where an event leads from a state, as the pack says it: how often that was entered is not looked at.
+    #[must_use]
+    pub fn target_of(&self, state: &CompiledState, event: &str) -> Option<&CompiledState> {
+        state.target_of(event).map(|(_, id)| &self.states[id])
+    }
+
+    /// Where the state leads when it was entered often enough.
+    #[must_use]
+    pub fn fallback_of(&self, state: &CompiledState) -> Option<&CompiledState> {
+        state.on_max_visits.map(|id| &self.states[id])
+    }
+
+    /// The prompt that speaks in the state a context is in.
+    #[must_use]
+    pub fn prompt_task(&self, context: &Context) -> &str {
+        self.current(context).map_or("", |state| &state.prompt_task)
+    }
+
+    /// Whether the workflow has nowhere to go from where it is.
+    #[must_use]
+    pub fn is_terminal(&self, context: &Context) -> bool {
+        self.current(context).is_none_or(CompiledState::is_terminal)
+    }
+
+    /// The events that lead out of where it is, sorted.
+    pub fn available_events<'a>(&'a self, context: &Context) -> impl Iterator<Item = &'a str> + use<'a> {
+        let state = self.current(context).filter(|state| !state.is_terminal());
+        state.into_iter().flat_map(|state| state.events().map(|event| &**event))
+    }
+
+    /// How a workflow stands.
+    #[must_use]
+    pub fn status(&self, context: &Context) -> Status {
+        match context.concluded() {
+            Some(status) => status,
+            None if self.is_terminal(context) => Status::Completed,
+            None => Status::Running,
+        }
+    }
+
+    /// Whether anything may still be used.
+    ///
+    /// # Errors
+    /// [`WorkflowError::BudgetExhausted`], with what is used up.
+    pub fn check_budget(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
+        match self.budget.exhausted(context, now) {
+            Some(exhausted) => Err(WorkflowError::BudgetExhausted(Box::new(exhausted))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is time left.
+    ///
+    /// # Errors
+    /// [`WorkflowError::BudgetExhausted`], if there is none.
+    pub fn check_time(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
+        let time = Budget { max_wall_time_sec: self.budget.max_wall_time_sec, ..Budget::default() };
+        match time.exhausted(context, now) {
+            Some(exhausted) => Err(WorkflowError::BudgetExhausted(Box::new(exhausted))),
+            None => Ok(()),
+        }
+    }
+
+    /// What may be used.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// The artifact of this name, whichever state declares it.
+    #[must_use]
+    pub fn artifact(&self, name: &str) -> Option<&DeclaredArtifact> {
+        self.artifacts.get(name)
+    }
+
+    /// The artifacts that states declare, sorted by name.
+    pub fn artifacts(&self) -> impl ExactSizeIterator<Item = &DeclaredArtifact> {
+        self.artifacts.values()
+    }
+
+    /// How it behaves.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What looks wrong with it.
+    #[must_use]
+    pub fn warnings(&self) -> &[Finding] {
+        &self.warnings
+    }
+
+    pub(super) fn state(&self, id: StateId) -> &CompiledState {
+        &self.states[id]
+    }
+}
+
+impl CompiledState {
+    fn new(name: &str, spec: &StateSpec, ids: &HashMap<Arc<str>, StateId>) -> Self {
+        let id_of = |name: &str| ids.get(name).copied();
+        // The names that are in the table are shared by everything that names a state.
+        let name = ids.get_key_value(name).map_or_else(|| name.into(), |(name, _)| Arc::clone(name));
+        let targets = spec.on_event.iter();
+        let mut events: Vec<(Arc<str>, StateId)> =
+            targets.filter_map(|(event, target)| Some((event.as_str().into(), id_of(target)?))).collect();
+        events.sort();
+        Self {
+            name,
+            prompt_task: spec.prompt_task.clone(),
+            description: spec.description.clone(),
+            orchestration: Orchestration::named(&spec.orchestration).unwrap_or_default(),
+            persistence: Persistence::named(&spec.persistence),
+            skills: spec.skills.clone(),
+            composition: Some(spec.composition.clone()).filter(|name| !name.is_empty()),
+            max_visits: u64::try_from(spec.max_visits).ok().filter(|max| *max > 0),
+            on_max_visits: id_of(&spec.on_max_visits),
+            events,
+            declared_terminal: spec.terminal,
+        }
+    }
+
+    /// Whether no event leads out of it.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.declared_terminal || self.events.is_empty()
+    }
+
+    /// The events that are declared, sorted.
+    pub fn events(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.events.iter().map(|(event, _)| event)
+    }
+
+    pub(super) fn target_of(&self, event: &str) -> Option<(&Arc<str>, StateId)> {
+        let found = self.events.binary_search_by(|(known, _)| (**known).cmp(event)).ok()?;
+        let (event, target) = &self.events[found];
+        Some((event, *target))
+    }
+}
+
+impl Orchestration {
+    /// Whether the model may move on from the state.
+    #[must_use]
+    pub fn lets_the_model_move(self) -> bool {
+        self != Self::External
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "" | "internal" => Some(Self::Internal),
+            "external" => Some(Self::External),
+            "hybrid" => Some(Self::Hybrid),
+            "composition" => Some(Self::Composition),
+            _ => None,
+        }
+    }
+}
+
+impl Persistence {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "transient" => Some(Self::Transient),
+            "persistent" => Some(Self::Persistent),
+            _ => None,
+        }
+    }
+}

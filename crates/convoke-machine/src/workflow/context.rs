@@ -1,0 +1,341 @@
+//! Where a conversation is: its state, how it got there, what it has produced and used.
+//!
+//! The JSON is what the Go program keeps, key by key. What it has no key for is only written when there is something to say:
+//! what was forgotten because histories are bounded, how it ended, and time that does not count.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::instant;
+
+/// The values of artifacts. Shared between a context and its history until one is set.
+pub(super) type Artifacts = Arc<BTreeMap<Arc<str>, Arc<str>>>;
+
+/// The run state of a workflow. Cheap to read; [`advance`](super::advance) is what changes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredContext")]
+pub struct Context {
+    pub(super) current_state: Arc<str>,
+    pub(super) history: Option<VecDeque<Transition>>,
+    #[serde(skip_serializing_if = "nothing_in_map")]
+    pub(super) metadata: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "nothing_counted")]
+    pub(super) visit_counts: Option<BTreeMap<Arc<str>, u64>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) total_tool_calls: u64,
+    #[serde(skip_serializing_if = "no_artifacts")]
+    pub(super) artifacts: Option<Artifacts>,
+    #[serde(skip_serializing_if = "no_snapshots")]
+    pub(super) artifact_history: Option<VecDeque<Snapshot>>,
+    #[serde(with = "instant")]
+    pub(super) started_at: Timestamp,
+    #[serde(with = "instant")]
+    pub(super) updated_at: Timestamp,
+    /// How many transitions happened that the history no longer has.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) forgotten_transitions: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) idle_ms: u64,
+    #[serde(skip_serializing_if = "Status::is_running")]
+    pub(super) status: Status,
+    #[serde(flatten)]
+    pub(super) extra: Map<String, Value>,
+    /// The sum of the visits, which is asked for at every step.
+    #[serde(skip)]
+    pub(super) total_visits: u64,
+    /// How many bytes the artifact history holds, shared values counted once.
+    #[serde(skip)]
+    pub(super) snapshot_bytes: usize,
+}
+
+/// A context as it is stored: what can be computed from the rest is not in it.
+#[derive(Deserialize)]
+struct StoredContext {
+    current_state: Arc<str>,
+    #[serde(default)]
+    history: Option<VecDeque<Transition>>,
+    #[serde(default)]
+    metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    visit_counts: Option<BTreeMap<Arc<str>, u64>>,
+    #[serde(default)]
+    total_tool_calls: u64,
+    #[serde(default)]
+    artifacts: Option<Artifacts>,
+    #[serde(default)]
+    artifact_history: Option<VecDeque<Snapshot>>,
+    #[serde(default = "instant::unknown", with = "instant")]
+    started_at: Timestamp,
+    #[serde(default = "instant::unknown", with = "instant")]
+    updated_at: Timestamp,
+    #[serde(default)]
+    forgotten_transitions: Option<u64>,
+    #[serde(default)]
+    idle_ms: u64,
+    #[serde(default)]
+    status: Status,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+/// One transition that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transition {
+    /// The state it left.
+    pub from: Arc<str>,
+    /// The state it entered.
+    pub to: Arc<str>,
+    /// The event.
+    pub event: Arc<str>,
+    /// When.
+    #[serde(with = "instant")]
+    pub timestamp: Timestamp,
+}
+
+/// What all artifacts were worth when a transition happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The state it left.
+    pub from_state: Arc<str>,
+    /// The state it entered.
+    pub to_state: Arc<str>,
+    /// The event.
+    pub event: Arc<str>,
+    /// The values, by name.
+    pub values: Artifacts,
+    /// When.
+    #[serde(with = "instant")]
+    pub timestamp: Timestamp,
+}
+
+/// How a workflow stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Status {
+    /// It goes on.
+    #[default]
+    Running,
+    /// A terminal state was reached.
+    Completed,
+    /// Something it is limited by is used up.
+    BudgetExhausted,
+    /// A state was to be entered once too often, and there was nowhere else to go.
+    MaxVisitsExceeded,
+    /// It failed.
+    Failed,
+}
+
+impl Status {
+    /// Whether it goes on.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        *self == Self::Running
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::MaxVisitsExceeded => "max_visits_exceeded",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+impl Context {
+    /// A context that enters a state for the first time.
+    pub(super) fn entering(state: &Arc<str>, at: Timestamp) -> Self {
+        Self {
+            current_state: Arc::clone(state),
+            history: Some(VecDeque::new()),
+            metadata: Some(Map::new()),
+            visit_counts: Some(BTreeMap::from([(Arc::clone(state), 1)])),
+            total_tool_calls: 0,
+            artifacts: None,
+            artifact_history: None,
+            started_at: at,
+            updated_at: at,
+            forgotten_transitions: 0,
+            idle_ms: 0,
+            status: Status::Running,
+            extra: Map::new(),
+            total_visits: 1,
+            snapshot_bytes: 0,
+        }
+    }
+
+    /// The state it is in.
+    #[must_use]
+    pub fn current_state(&self) -> &str {
+        &self.current_state
+    }
+
+    /// The transitions that are still known, oldest first.
+    pub fn history(&self) -> impl ExactSizeIterator<Item = &Transition> + DoubleEndedIterator {
+        self.history.as_ref().map_or_else(Default::default, VecDeque::iter)
+    }
+
+    /// How many transitions happened, also those that the history no longer has.
+    #[must_use]
+    pub fn transition_count(&self) -> u64 {
+        self.forgotten_transitions + self.history().len() as u64
+    }
+
+    /// The transition that happened last.
+    #[must_use]
+    pub fn last_transition(&self) -> Option<&Transition> {
+        self.history().next_back()
+    }
+
+    /// How often a state was entered.
+    #[must_use]
+    pub fn visits(&self, state: &str) -> u64 {
+        self.visit_counts.as_ref().and_then(|counts| counts.get(state)).copied().unwrap_or(0)
+    }
+
+    /// How often each state was entered, by name.
+    pub fn visit_counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.visit_counts.iter().flatten().map(|(state, visits)| (&**state, *visits))
+    }
+
+    /// How often states were entered in all.
+    #[must_use]
+    pub fn total_visits(&self) -> u64 {
+        self.total_visits
+    }
+
+    /// How many calls of tools were counted.
+    #[must_use]
+    pub fn total_tool_calls(&self) -> u64 {
+        self.total_tool_calls
+    }
+
+    /// The value of an artifact; nothing if it was never set.
+    #[must_use]
+    pub fn artifact(&self, name: &str) -> Option<&str> {
+        self.artifacts.as_ref().and_then(|artifacts| artifacts.get(name)).map(|value| &**value)
+    }
+
+    /// The artifacts that have a value, by name.
+    pub fn artifacts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.artifacts.iter().flat_map(|artifacts| artifacts.iter()).map(|(name, value)| (&**name, &**value))
+    }
+
+    /// What artifacts were worth at the transitions that are still known, oldest first.
+    pub fn artifact_history(&self) -> impl ExactSizeIterator<Item = &Snapshot> + DoubleEndedIterator {
+        self.artifact_history.as_ref().map_or_else(Default::default, VecDeque::iter)
+    }
+
+    /// What the host keeps with it.
+    #[must_use]
+    pub fn metadata(&self) -> Option<&Map<String, Value>> {
+        self.metadata.as_ref()
+    }
+
+    /// Keeps something of the host with it.
+    pub fn set_metadata(&mut self, key: impl Into<String>, value: Value) {
+        self.metadata.get_or_insert_default().insert(key.into(), value);
+    }
+
+    /// When it began; nothing if whoever stored it did not say.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
+        (self.started_at != instant::unknown()).then_some(self.started_at)
+    }
+
+    /// When the last transition happened.
+    #[must_use]
+    pub fn updated_at(&self) -> Timestamp {
+        self.updated_at
+    }
+
+    /// How it ended, if something ended it. A terminal state is no such thing: ask [`Compiled::status`](super::Compiled::status).
+    #[must_use]
+    pub fn concluded(&self) -> Option<Status> {
+        (!self.status.is_running()).then_some(self.status)
+    }
+
+    /// The whole seconds that count against the wall-time budget.
+    pub(super) fn elapsed_seconds(&self, now: Timestamp) -> u64 {
+        let Some(started) = self.started_at() else { return 0 };
+        let elapsed = u64::try_from(now.duration_since(started).as_millis()).unwrap_or(0);
+        elapsed.saturating_sub(self.idle_ms) / 1000
+    }
+}
+
+impl From<StoredContext> for Context {
+    fn from(mut stored: StoredContext) -> Self {
+        let visits = stored.visit_counts.iter().flatten().map(|(_, visits)| *visits);
+        let total_visits = visits.fold(0, u64::saturating_add);
+        let known = stored.history.as_ref().map_or(0, |history| history.len() as u64);
+        // The Go program forgets old transitions without counting them; every transition was a visit, though.
+        let forgotten = total_visits.saturating_sub(1).saturating_sub(known);
+        let snapshot_bytes = stored.artifact_history.as_mut().map_or(0, share_equal_values);
+        Self {
+            current_state: stored.current_state,
+            history: stored.history,
+            metadata: stored.metadata,
+            visit_counts: stored.visit_counts,
+            total_tool_calls: stored.total_tool_calls,
+            artifacts: stored.artifacts,
+            artifact_history: stored.artifact_history,
+            started_at: stored.started_at,
+            updated_at: stored.updated_at,
+            forgotten_transitions: stored.forgotten_transitions.unwrap_or(forgotten),
+            idle_ms: stored.idle_ms,
+            status: stored.status,
+            extra: stored.extra,
+            total_visits,
+            snapshot_bytes,
+        }
+    }
+}
+
+/// Lets snapshots that follow each other share their values if they are the same, as they did before they were stored. Gives the bytes
+/// of what is left.
+fn share_equal_values(snapshots: &mut VecDeque<Snapshot>) -> usize {
+    let mut bytes = 0;
+    let mut before: Option<Artifacts> = None;
+    for snapshot in snapshots {
+        match &before {
+            Some(values) if *values == snapshot.values => snapshot.values = Arc::clone(values),
+            _ => bytes += bytes_of(&snapshot.values),
+        }
+        before = Some(Arc::clone(&snapshot.values));
+    }
+    bytes
+}
+
+/// How many bytes values take.
+pub(super) fn bytes_of(values: &BTreeMap<Arc<str>, Arc<str>>) -> usize {
+    values.iter().map(|(name, value)| name.len() + value.len()).sum()
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+fn nothing_in_map(map: &Option<Map<String, Value>>) -> bool {
+    map.as_ref().is_none_or(Map::is_empty)
+}
+
+fn nothing_counted(counts: &Option<BTreeMap<Arc<str>, u64>>) -> bool {
+    counts.as_ref().is_none_or(BTreeMap::is_empty)
+}
+
+fn no_artifacts(artifacts: &Option<Artifacts>) -> bool {
+    artifacts.as_ref().is_none_or(|artifacts| artifacts.is_empty())
+}
+
+fn no_snapshots(snapshots: &Option<VecDeque<Snapshot>>) -> bool {
+    snapshots.as_ref().is_none_or(VecDeque::is_empty)
+}

@@ -1,0 +1,142 @@
+//! What a pack's `workflow` section says, field by field. Whatever it says besides is kept.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::finding::Finding;
+
+/// The `workflow` section of a pack.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Spec {
+    /// 1, or 2 for what came with loops, artifacts and budgets.
+    #[serde(default)]
+    pub version: i64,
+    /// The state that a conversation begins in.
+    #[serde(default)]
+    pub entry: String,
+    /// The states by name.
+    #[serde(default)]
+    pub states: IndexMap<String, StateSpec>,
+    /// Settings of the engine; only `budget` has a meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Map<String, Value>>,
+    /// What else is written there.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// One state.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct StateSpec {
+    /// The prompt that speaks in it.
+    pub prompt_task: String,
+    /// What it is for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Where each event leads.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub on_event: IndexMap<String, String>,
+    /// `transient` or `persistent`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub persistence: String,
+    /// `internal`, `external`, `hybrid` or `composition`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub orchestration: String,
+    /// Which skills are to be had in it: a folder, a pattern, or `none`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub skills: String,
+    /// The composition that is run instead of a prompt.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub composition: String,
+    /// Whether the workflow ends here.
+    #[serde(skip_serializing_if = "is_false")]
+    pub terminal: bool,
+    /// How often it may be entered; zero and less are no limit.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub max_visits: i64,
+    /// Where to go instead when it was entered often enough.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub on_max_visits: String,
+    /// What is produced in it, by name.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub artifacts: IndexMap<String, ArtifactSpec>,
+    /// What else is written there.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Something that is produced in a state.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ArtifactSpec {
+    /// Its media type.
+    #[serde(rename = "type")]
+    pub media_type: String,
+    /// What it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// `replace` or `append`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub mode: String,
+    /// What else is written there.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Spec {
+    /// Reads the section. Nothing is there if it is `null`.
+    ///
+    /// # Errors
+    /// Everything that cannot be read, by place.
+    pub fn parse(section: &Value) -> Result<Option<Self>, Vec<Finding>> {
+        if section.is_null() {
+            return Ok(None);
+        }
+        let unreadable = null_states(section);
+        if !unreadable.is_empty() {
+            return Err(unreadable);
+        }
+        match Self::deserialize(section) {
+            Ok(spec) => Ok(Some(spec)),
+            Err(error) => Err(vec![Finding::error(
+                "unreadable-workflow",
+                "/workflow",
+                format!("the workflow section cannot be read: {error}"),
+            )]),
+        }
+    }
+}
+
+fn null_states(section: &Value) -> Vec<Finding> {
+    let states = section.get("states").and_then(Value::as_object);
+    let null = states.into_iter().flatten().filter(|(_, state)| state.is_null());
+    null.map(|(name, _)| {
+        let message = format!("state `{name}` is null");
+        Finding::error("null-state", pointer(&["states", name]), message)
+            .help("write an object with at least `prompt_task`")
+    })
+    .collect()
+}
+
+/// A place in the workflow section.
+pub(super) fn pointer(steps: &[&str]) -> String {
+    let mut pointer = String::from("/workflow");
+    for step in steps {
+        pointer.push('/');
+        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    }
+    pointer
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+fn is_zero(value: &i64) -> bool {
+    *value == 0
+}

@@ -1,0 +1,444 @@
+//! Cases 127 to 146, and 56 to 58: turns, and moving on in them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use convoke_agent::{Approval, ClientTool, FunctionTool};
+use convoke_core::{Answer, Error, RunStatus, Toolset};
+use convoke_machine::conversation::{
+    Activation, Direction, InvalidMachine, Machine, MachineState, Situation, TOOL_RESULTS, Talk, Validator,
+};
+use convoke_machine::workflow::{Compiled, Known, Spec, Status};
+use convoke_models::{Reply, ScriptedModel};
+use serde_json::{Map, Value, json};
+
+use super::{Home, compiled, in_state, just_said, machine, speaks, support, system, transition};
+
+fn escalating() -> ScriptedModel {
+    ScriptedModel::builder()
+        .when(in_state("specialist"), "The specialist speaks.")
+        .when(in_state("intake").and(just_said("refund")), transition("Escalate", "wants a refund"))
+        .when(in_state("intake"), "How can I help?")
+        .build()
+}
+
+fn once(words: &str) -> MachineState {
+    MachineState::saying(words).talk(Talk::Once)
+}
+
+#[tokio::test]
+async fn promptkit_131_the_state_that_is_moved_on_to_speaks_in_the_same_turn() {
+    let home = Home::new(support(), escalating());
+    let done = home.start(once("a refund, please")).await.completed().unwrap();
+    assert_eq!(done.last.as_deref(), Some("The specialist speaks."));
+    assert_eq!(done.context.unwrap().current_state(), "specialist");
+    let asked = home.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[0].0.starts_with("You are intake.") && asked[1].0.starts_with("You are specialist."));
+}
+
+#[tokio::test]
+async fn promptkit_132_without_a_transition_the_state_stays() {
+    let home = Home::new(support(), escalating());
+    let done = home.start(once("hello")).await.completed().unwrap();
+    assert_eq!(done.last.as_deref(), Some("How can I help?"));
+    assert_eq!(done.context.unwrap().current_state(), "intake");
+    assert_eq!(home.model.calls(), 1);
+}
+
+#[tokio::test]
+async fn promptkit_127_what_is_no_workflow_cannot_be_conversed_over() {
+    assert_eq!(Spec::parse(&Value::Null), Ok(None));
+    let nothing: Spec = serde_json::from_value(json!({"version": 2, "entry": "a", "states": {}})).unwrap();
+    assert!(Compiled::new(&nothing, &Known::anything()).is_err());
+    let composed = json!({"version": 2, "entry": "a",
+        "states": {"a": {"orchestration": "composition", "composition": "c", "terminal": true}}});
+    let error = machine(composed).build().unwrap_err();
+    assert_eq!(error, InvalidMachine::Composition { state: "a".into() });
+}
+
+#[tokio::test]
+async fn promptkit_128_what_is_over_takes_nothing_more() {
+    let home = Home::new(support(), escalating());
+    let first = home.start(MachineState::saying("hello")).await;
+    assert_eq!(first.status, RunStatus::Suspended);
+    home.answer(&first.run, super::TURN, Answer::reject("bye")).await;
+    let closed = home.resume(&first.run).await;
+    assert_eq!(closed.status, RunStatus::Completed);
+    let calls = home.model.calls();
+    assert!(
+        home.runtime().resume(&home.machine.clone().workflow(), first.run.clone()).await.is_err()
+            || home.model.calls() == calls,
+        "closing twice does nothing"
+    );
+}
+
+fn external() -> Value {
+    let mut workflow = support();
+    for state in ["intake", "specialist"] {
+        workflow["states"][state]["orchestration"] = json!("external");
+    }
+    workflow
+}
+
+#[tokio::test]
+async fn promptkit_130_a_workflow_that_others_move_takes_words_and_events() {
+    let model = ScriptedModel::builder()
+        .when(in_state("closed"), "Closed.")
+        .when(in_state("specialist"), "The specialist.")
+        .when(in_state("intake"), "Intake.")
+        .build();
+    let home = Home::new(external(), model);
+    let talk = home.start(MachineState::saying("hello")).await;
+    assert_eq!(talk.state.last.as_deref(), Some("Intake."));
+    assert!(!home.asked()[0].1.contains(&"workflow__transition".to_owned()));
+    let talk = home.send(&talk.run, "Escalate", json!("it is urgent")).await;
+    assert_eq!(talk.status, RunStatus::Suspended);
+    assert_eq!(talk.state.context.as_ref().unwrap().current_state(), "specialist");
+    let talk = home.say(&talk.run, "are you there?").await;
+    assert_eq!(talk.state.last.as_deref(), Some("The specialist."));
+    assert!(home.asked()[1].0.contains("Brief: <it is urgent>"));
+    let done = home.send(&talk.run, "Resolve", Value::Null).await.completed().unwrap();
+    assert_eq!((done.status, done.last.as_deref()), (Status::Completed, Some("Closed.")));
+    let context = done.context.unwrap();
+    assert_eq!(home.machine.compiled().available_events(&context).count(), 0);
+}
+
+#[tokio::test]
+async fn promptkit_129_an_event_that_the_state_does_not_know_waits_and_moves_nothing() {
+    let home = Home::new(external(), ScriptedModel::replies(["Intake."]));
+    let talk = home.start(MachineState::saying("hello")).await;
+    let talk = home.send(&talk.run, "Resolve", Value::Null).await;
+    assert_eq!(talk.status, RunStatus::Suspended);
+    assert_eq!(talk.state.context.unwrap().current_state(), "intake");
+}
+
+#[tokio::test]
+async fn promptkit_139_an_external_state_serves_its_own_turns() {
+    let home = Home::new(external(), ScriptedModel::replies(["One.", "Two."]));
+    let talk = home.start(MachineState::saying("first")).await;
+    let talk = home.say(&talk.run, "second").await;
+    assert_eq!(talk.state.last.as_deref(), Some("Two."));
+    assert_eq!(talk.state.context.unwrap().current_state(), "intake");
+}
+
+#[tokio::test]
+async fn promptkit_136_moving_on_to_an_external_state_ends_the_turn() {
+    let mut workflow = support();
+    workflow["states"]["specialist"]["orchestration"] = json!("external");
+    let home = Home::new(workflow, escalating());
+    let talk = home.start(MachineState::saying("a refund")).await;
+    assert_eq!(talk.state.context.unwrap().current_state(), "specialist");
+    assert_eq!(home.model.calls(), 1);
+}
+
+#[tokio::test]
+async fn promptkit_134_and_135_a_resumed_turn_runs_under_the_prompt_it_had_come_to() {
+    let home = Home::new(support(), escalating());
+    let talk = home.start(MachineState::saying("a refund")).await;
+    let again = home.resume(&talk.run).await;
+    assert_eq!(again.status, RunStatus::Suspended);
+    assert_eq!(home.model.calls(), 2, "asked again, it says the same without asking anybody");
+    let talk = home.say(&talk.run, "and now?").await;
+    assert_eq!(talk.state.last.as_deref(), Some("The specialist speaks."));
+    assert!(home.asked()[2].0.starts_with("You are specialist."));
+}
+
+#[tokio::test]
+async fn promptkit_137_a_context_in_a_state_that_is_not_there_is_an_error_that_names_it() {
+    let home = Home::new(support(), escalating());
+    let other = compiled(json!({"version": 2, "entry": "elsewhere",
+        "states": {"elsewhere": {"prompt_task": "x", "terminal": true}}}));
+    let context = other.start("2026-11-18T09:00:00Z".parse().unwrap());
+    let failed = home.start(once("hello").restored(context)).await;
+    assert!(failed.error.unwrap().to_string().contains("`elsewhere`"));
+    assert_eq!(home.model.calls(), 0);
+}
+
+#[tokio::test]
+async fn promptkit_138_a_state_without_a_prompt_cannot_be() {
+    let mut workflow = support();
+    workflow["states"]["specialist"]["prompt_task"] = json!("");
+    let spec: Spec = serde_json::from_value(workflow).unwrap();
+    let error = Compiled::new(&spec, &Known::anything()).unwrap_err();
+    assert_eq!(error.findings[0].code, "missing-prompt");
+}
+
+#[tokio::test]
+async fn promptkit_140_and_153_a_state_that_cannot_speak_is_tried_again_and_no_model_is_asked() {
+    let broken = Arc::new(AtomicU32::new(1));
+    let stage = {
+        let broken = Arc::clone(&broken);
+        move |situation: &Situation<'_>| match broken.load(Ordering::Relaxed) {
+            0 => speaks(situation),
+            _ => Err("variable `name` is not set".to_owned()),
+        }
+    };
+    let home = Home::of(Machine::builder(compiled(support()), stage), escalating());
+    let talk = home.start(MachineState::saying("hello")).await;
+    assert_eq!((talk.status, home.model.calls()), (RunStatus::Suspended, 0));
+    let open = home.store.questions(Some(&talk.run)).await.unwrap();
+    assert!(open[0].question.details.contains("prompt `intake`: variable `name` is not set"), "{open:?}");
+    let once =
+        Home::of(Machine::builder(compiled(support()), |_: &Situation<'_>| Err("no".into())), escalating());
+    let failed = once.start(MachineState::saying("hello").talk(Talk::Once)).await;
+    assert!(
+        failed.error.unwrap().to_string().contains("state `intake` cannot speak with prompt `intake`: no")
+    );
+}
+
+#[tokio::test]
+async fn promptkit_142_154_and_57_a_call_that_waits_for_approval_holds_the_transition_back() {
+    let paid = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&paid);
+    let stage = move |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        if &*situation.state.name == "intake" {
+            let counter = Arc::clone(&counter);
+            let pay = FunctionTool::new("pay", "Pays", move |_: Map<String, Value>| {
+                let counter = Arc::clone(&counter);
+                async move {
+                    counter.fetch_add(1, Ordering::Relaxed);
+                    Ok::<_, Error>("paid".to_owned())
+                }
+            });
+            let mut tools = Toolset::new();
+            tools.add(Arc::new(pay)).unwrap();
+            activation.tools = tools;
+            activation.approval = Approval::of(["pay"]);
+        }
+        Ok(activation)
+    };
+    let model = ScriptedModel::builder()
+        .when(in_state("specialist"), "Confirmed.")
+        .when(in_state("intake"), transition("Escalate", "paid 30").and_tool("pay", json!({})))
+        .build();
+    let home = Home::of(Machine::builder(compiled(support()), stage), model);
+    let held = home.start(once("a refund")).await;
+    assert_eq!(held.status, RunStatus::Suspended);
+    assert_eq!(paid.load(Ordering::Relaxed), 0);
+    assert_eq!(home.heard.all("transitioned"), [] as [Value; 0], "nothing moves while a call is held");
+    home.answer(&held.run, "", Answer::approve()).await;
+    let done = home.resume(&held.run).await.completed().unwrap();
+    assert_eq!((done.last.as_deref(), paid.load(Ordering::Relaxed)), (Some("Confirmed."), 1));
+    let context = done.context.unwrap();
+    assert_eq!((context.current_state(), context.total_tool_calls()), ("specialist", 2));
+    assert!(home.asked().last().unwrap().0.contains("Brief: <paid 30>"));
+}
+
+#[tokio::test]
+async fn promptkit_143_variables_of_the_caller_are_there_in_every_state_and_after_resuming() {
+    let home = Home::new(support(), escalating());
+    let talk = home.start(MachineState::saying("a refund").variable("customer", "ada")).await;
+    let _ = home.say(&talk.run, "hello?").await;
+    let asked = home.asked();
+    assert_eq!(asked.len(), 3);
+    assert!(asked.iter().all(|(prompt, _)| prompt.contains("Variables: <customer=\"ada\">")), "{asked:?}");
+}
+
+#[tokio::test]
+async fn promptkit_144_the_brief_stays_until_the_next_transition() {
+    let model = ScriptedModel::builder()
+        .when(in_state("closed"), "Done.")
+        .when(in_state("specialist").and(just_said("enough")), transition("Resolve", ""))
+        .when(in_state("specialist"), "Go on.")
+        .when(in_state("intake"), transition("Escalate", "wants a refund"))
+        .build();
+    let home = Home::new(support(), model);
+    let talk = home.start(MachineState::saying("a refund")).await;
+    let talk = home.say(&talk.run, "more").await;
+    home.say(&talk.run, "enough").await.completed().unwrap();
+    let briefed: Vec<bool> =
+        home.asked().iter().map(|(prompt, _)| prompt.contains("Brief: <wants a refund>")).collect();
+    assert_eq!(briefed, [false, true, true, true, false]);
+}
+
+#[tokio::test]
+async fn promptkit_145_the_events_change_with_the_state_even_if_the_prompt_does_not() {
+    let same = |_: &Situation<'_>| Ok(Activation::new("Always the same."));
+    let model = ScriptedModel::builder()
+        .when(convoke_models::Match::has_tool_result(), "Hello.")
+        .otherwise(transition("Escalate", ""))
+        .build();
+    let home = Home::of(Machine::builder(compiled(support()), same), model);
+    home.start(once("hi")).await.completed().unwrap();
+    let events: Vec<Value> = home
+        .model
+        .requests()
+        .iter()
+        .map(|request| request.tools[0].parameters["properties"]["event"]["enum"].clone())
+        .collect();
+    assert_eq!(events, [json!(["Escalate"]), json!(["Resolve"])]);
+    assert!(home.model.requests().iter().all(|request| system(request) == "Always the same."));
+}
+
+#[tokio::test]
+async fn promptkit_146_validators_and_parameters_are_those_of_the_state_that_speaks() {
+    let stage = |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        let specialist = &*situation.state.name == "specialist";
+        activation.params.temperature = Some(if specialist { 0.1 } else { 0.9 });
+        if specialist {
+            let rule = |text: &str| text.contains("speaks").then(|| "I may not say that.".to_owned());
+            activation.validators = vec![Validator::new(Direction::Output, rule)];
+        }
+        Ok(activation)
+    };
+    let home = Home::of(Machine::builder(compiled(support()), stage), escalating());
+    let done = home.start(once("a refund")).await.completed().unwrap();
+    assert_eq!(done.last.as_deref(), Some("I may not say that."));
+    let temperatures: Vec<_> =
+        home.model.requests().iter().map(|request| request.params.temperature).collect();
+    assert_eq!(temperatures, [Some(0.9), Some(0.1)]);
+}
+
+#[tokio::test]
+async fn what_a_person_must_not_say_is_answered_without_the_model() {
+    let stage = |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        let rule = |text: &str| text.contains("password").then(|| "Keep it to yourself.".to_owned());
+        activation.validators = vec![Validator::new(Direction::Input, rule)];
+        Ok(activation)
+    };
+    let home = Home::of(Machine::builder(compiled(support()), stage), escalating());
+    let done = home.start(once("my password is 1234")).await.completed().unwrap();
+    assert_eq!((done.last.as_deref(), home.model.calls()), (Some("Keep it to yourself."), 0));
+}
+
+#[tokio::test]
+async fn promptkit_151_and_123_of_two_transitions_in_one_reply_the_first_happens() {
+    let model = ScriptedModel::builder()
+        .when(in_state("left"), "Left.")
+        .when(
+            in_state("fork"),
+            transition("Left", "l")
+                .and_tool("workflow__transition", json!({"event": "Right", "context": "r"})),
+        )
+        .build();
+    let workflow = json!({"version": 2, "entry": "fork", "states": {
+        "fork": {"prompt_task": "f", "on_event": {"Left": "left", "Right": "right"}},
+        "left": {"prompt_task": "l", "terminal": true}, "right": {"prompt_task": "r", "terminal": true}}});
+    let home = Home::new(workflow, model);
+    let done = home.start(once("go")).await.completed().unwrap();
+    assert_eq!(done.last.as_deref(), Some("Left."));
+    let results: Vec<(bool, String)> = home.model.requests()[1]
+        .messages
+        .iter()
+        .flat_map(|message| {
+            message.results().map(|result| (result.is_error, result.content.clone())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(!results[0].0 && results[0].1.contains("\"target_state\":\"left\""));
+    assert!(results[1].0 && results[1].1.contains("already pending"));
+    assert_eq!(home.heard.all("transition_refused")[0]["event"], json!("Right"));
+}
+
+fn two_calls(max: u64) -> Home {
+    let stage = |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        let look = FunctionTool::new("look", "Looks", |_: Map<String, Value>| async {
+            Ok::<_, Error>("seen".to_owned())
+        });
+        activation.tools.add(Arc::new(look)).unwrap();
+        Ok(activation)
+    };
+    let model = ScriptedModel::builder()
+        .when(in_state("intake").and(convoke_models::Match::tool_result_of("look")), "I have looked.")
+        .when(in_state("intake").and(just_said("move")), transition("Escalate", ""))
+        .when(in_state("intake"), Reply::tool("look", json!({})).and_tool("look", json!({})))
+        .when(in_state("specialist"), "Specialist.")
+        .build();
+    let mut workflow = support();
+    workflow["engine"] = json!({"budget": {"max_tool_calls": max}});
+    workflow["states"]["intake"]["orchestration"] = json!("hybrid");
+    Home::of(Machine::builder(compiled(workflow), stage), model)
+}
+
+#[tokio::test]
+async fn promptkit_056_calls_of_a_turn_count_against_the_budget() {
+    let home = two_calls(2);
+    let talk = home.start(MachineState::saying("look twice")).await;
+    assert_eq!(talk.state.context.as_ref().unwrap().total_tool_calls(), 2);
+    let done = home.send(&talk.run, "Escalate", Value::Null).await.completed().unwrap();
+    assert_eq!(done.status, Status::BudgetExhausted);
+    assert_eq!(done.context.unwrap().current_state(), "intake");
+    let exhausted = &home.heard.all("budget_exhausted")[0];
+    assert_eq!((&exhausted["limit"], &exhausted["max"]), (&json!("max_tool_calls"), &json!(2)));
+}
+
+#[tokio::test]
+async fn promptkit_058_the_call_that_moves_on_counts_before_it_does() {
+    let home = two_calls(1);
+    let done = home.start(once("move")).await.completed().unwrap();
+    assert_eq!(done.status, Status::BudgetExhausted);
+    let context = done.context.unwrap();
+    assert_eq!((context.current_state(), context.total_tool_calls()), ("intake", 1));
+}
+
+#[tokio::test]
+async fn calls_beyond_the_budget_are_not_made() {
+    let home = two_calls(1);
+    let done = home.start(once("look twice")).await.state;
+    assert_eq!(done.last.as_deref(), Some("I have looked."));
+    let results: Vec<bool> = done
+        .said
+        .iter()
+        .flat_map(|message| message.results().map(|result| result.is_error).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(results, [false, true]);
+    assert_eq!(done.context.unwrap().total_tool_calls(), 1);
+}
+
+#[tokio::test]
+async fn promptkit_084_artifacts_without_a_value_are_empty_and_those_set_before_a_transition_are_there_after_it()
+ {
+    let mut workflow = support();
+    workflow["states"]["intake"]["artifacts"] = json!({"ticket": {"type": "text/plain"}});
+    let model = ScriptedModel::builder()
+        .when(in_state("specialist"), "Seen.")
+        .when(
+            in_state("intake"),
+            Reply::tool("workflow__set_artifact", json!({"name": "ticket", "value": "T-1"}))
+                .and_tool("workflow__transition", json!({"event": "Escalate", "context": "c"})),
+        )
+        .build();
+    let home = Home::new(workflow, model);
+    let done = home.start(once("hi")).await.completed().unwrap();
+    let asked = home.asked();
+    assert!(asked[0].0.contains("Artifacts: <ticket=>") && asked[1].0.contains("Artifacts: <ticket=T-1>"));
+    let context = done.context.unwrap();
+    assert_eq!(&*context.artifact_history().next().unwrap().values["ticket"], "T-1");
+}
+
+#[tokio::test]
+async fn tools_of_the_client_wait_for_their_results_and_so_does_the_transition() {
+    let stage = |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        if &*situation.state.name == "intake" {
+            let form = ClientTool::new("show_form", "Shows a form", json!({"type": "object"})).unwrap();
+            activation.tools.add(Arc::new(form)).unwrap();
+        }
+        Ok(activation)
+    };
+    let model = ScriptedModel::builder()
+        .when(in_state("specialist"), "Thank you.")
+        .when(
+            in_state("intake"),
+            Reply::empty()
+                .and_call(convoke_core::ToolCall {
+                    id: "c1".into(),
+                    name: "show_form".into(),
+                    arguments: json!({}),
+                })
+                .and_tool("workflow__transition", json!({"event": "Escalate", "context": "c"})),
+        )
+        .build();
+    let home = Home::of(Machine::builder(compiled(support()), stage), model);
+    let waiting = home.start(once("hi")).await;
+    assert_eq!(waiting.status, RunStatus::Suspended);
+    assert_eq!(home.heard.all("transitioned").len(), 0);
+    let done = home.send(&waiting.run, TOOL_RESULTS, json!({"call_id": "c1", "content": "filled"})).await;
+    let done = done.completed().unwrap();
+    assert_eq!(done.last.as_deref(), Some("Thank you."));
+    assert_eq!(done.context.unwrap().total_tool_calls(), 2);
+}

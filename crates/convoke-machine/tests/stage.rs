@@ -1,0 +1,79 @@
+//! Packs that are talked to.
+
+mod packs;
+
+use std::sync::Arc;
+
+use convoke_core::{Message, ModelRequest, RunStatus, Runtime, Toolset};
+use convoke_machine::conversation::{MachineState, Talk};
+use convoke_machine::stage::{PackMachineError, PackStage};
+use convoke_models::{Match, Reply, ScriptedModel};
+use packs::{prompt, valid, with};
+use serde_json::{Value, json};
+
+fn stage(pack: &Value, model: &ScriptedModel) -> PackStage {
+    PackStage::new(Arc::new(valid(pack)), Toolset::new(), Some(Arc::new(model.clone())))
+}
+
+/// The system messages that a model was given.
+fn systems(model: &ScriptedModel) -> Vec<String> {
+    let first =
+        |request: &ModelRequest| request.messages.iter().next().map(Message::text).unwrap_or_default();
+    model.requests().iter().map(first).collect()
+}
+
+async fn said(pack: &Value, model: &ScriptedModel, state: MachineState) -> String {
+    let machine = stage(pack, model).machine().expect("a machine");
+    let talk = Runtime::new().start(&machine.workflow(), state.talk(Talk::Once)).await.expect("a run");
+    talk.completed().expect("an end").last.unwrap_or_default()
+}
+
+#[tokio::test]
+async fn promptkit_143_146_every_state_has_the_callers_values_and_its_own_rules() {
+    let validators = json!([{"type": "max_length", "params": {"max_characters": 9}}]);
+    let pack = with(&[
+        ("/prompts/first", prompt("First for {{customer}}.")),
+        ("/prompts/second", prompt("Second for {{customer}}: {{workflow_context}}.")),
+        ("/prompts/second/validators", validators),
+        (
+            "/workflow",
+            json!({"version": 2, "entry": "a", "states": {
+            "a": {"prompt_task": "first", "on_event": {"Go": "b"}}, "b": {"prompt_task": "second", "terminal": true}}}),
+        ),
+    ]);
+    let model = ScriptedModel::builder()
+        .when(Match::has_tool_result(), "Far too long for the second state.")
+        .otherwise(Reply::tool("workflow__transition", json!({"event": "Go", "context": "a refund"})))
+        .build();
+    let last = said(&pack, &model, MachineState::saying("Hello").variable("customer", "Ada")).await;
+    assert_eq!(last, "Far too l");
+    let systems = systems(&model);
+    assert_eq!(systems.len(), 2);
+    assert!(
+        systems[0].contains("First for Ada.") && systems[1].contains("Second for Ada: a refund."),
+        "{systems:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_pack_without_a_workflow_is_talked_to() {
+    let skills =
+        json!([{"name": "tone", "description": "Tone", "instructions": "Be kind.", "preload": true}]);
+    let model = ScriptedModel::replies(["Hi Ada.", "Hi Ada."]);
+    let pack = with(&[("/prompts/chat", prompt("Greet {{name}}.")), ("/skills", skills)]);
+    let state = MachineState::saying("Hello").variable("name", "Ada");
+    assert_eq!(said(&pack, &model, state.clone()).await, "Hi Ada.");
+    // With somebody who has more to say it is not over.
+    let machine = stage(&pack, &model).machine().unwrap();
+    let outcome = Runtime::new().start(&machine.workflow(), state).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Suspended);
+    let system = &systems(&model)[0];
+    assert!(system.starts_with("Greet Ada.") && system.ends_with("Be kind."), "{system}");
+}
+
+#[test]
+fn several_prompts_need_somebody_who_says_which_comes_first() {
+    let pack = with(&[("/prompts/other", prompt("x"))]);
+    let refused = stage(&pack, &ScriptedModel::replies(["x"])).machine().unwrap_err();
+    assert!(matches!(refused, PackMachineError::NoEntry));
+}
