@@ -258,6 +258,13 @@ impl ComposingScope<'_> {
         }
     }
 
+    /// Gives up a scope whose effects were begun and are no longer needed, whether they were begun now or before a crash: nobody
+    /// waits for them, and what they ask is closed.
+    pub fn give_up(&self, branch: &Scope) {
+        self.withdraw_questions(branch);
+        branch.withdraw_asked_by_call();
+    }
+
     /// Takes one turn of an agent from the budget.
     ///
     /// # Errors

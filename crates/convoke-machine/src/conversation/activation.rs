@@ -75,11 +75,14 @@ pub enum Direction {
     Both,
 }
 
+/// What is said instead of a text; nothing if it may be said.
+type Instead = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// Something that must not be said, and what is said instead.
 #[derive(Clone)]
 pub struct Validator {
     direction: Direction,
-    check: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    check: Instead,
 }
 
 impl Validator {

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, Step, Workflow};
+use convoke_agent::WorkflowTool;
+use convoke_core::{BoxFuture, Error, Nature, Outline, Runner, Scope, Step, Workflow};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::messages::MessagePolicy;
-use super::state::MachineState;
+use super::state::{MachineState, Talk};
 use super::talk::Session;
 use super::{Situation, Stage};
 use crate::workflow::{Compiled, Orchestration, Transitioned};
@@ -116,6 +119,16 @@ impl Machine {
         Workflow::new(Self { generations: Some(TURNS), ..self }).named(name)
     }
 
+    /// The conversation as a tool of an agent, which says something and is told what was answered. It has one turn; questions and
+    /// events in it are waited for as everywhere in the run.
+    pub fn tool(self, description: impl Into<String>) -> WorkflowTool {
+        let workflow = Workflow::new(OneTurn(self));
+        WorkflowTool::new(Runner::new(&workflow))
+            .description(description)
+            .parameters_of::<Words>()
+            .result(|_, state| Ok(state["last"].as_str().unwrap_or("nothing was answered").to_owned()))
+    }
+
     /// What it moves in.
     #[must_use]
     pub fn compiled(&self) -> &Compiled {
@@ -189,6 +202,32 @@ impl Step<MachineState> for Machine {
     fn outline(&self) -> Outline {
         let states = self.compiled.states().map(|state| Outline::leaf(&*state.name, "state"));
         Outline::composite(&*self.name, self.kind(), states)
+    }
+}
+
+/// What an agent says to a machine.
+#[derive(Deserialize, JsonSchema)]
+struct Words {
+    /// What to say.
+    #[serde(rename = "opening")]
+    _opening: String,
+}
+
+/// A machine that somebody talks to once.
+struct OneTurn(Machine);
+
+impl Step<MachineState> for OneTurn {
+    fn name(&self) -> &str {
+        Step::name(&self.0)
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut MachineState) -> BoxFuture<'a, Result<(), Error>> {
+        state.talk = Talk::Once;
+        self.0.run(scope, state)
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
     }
 }
 

@@ -52,17 +52,11 @@ impl Session<'_> {
             let known = self.state.said.len();
             let result = self.speak(&activation, rounds, at).await?;
             rounds += result.turns;
-            let slot = self.take_in(&activation, result, known, at).await?;
-            match slot {
-                (slot, AgentStop::HandedOff | AgentStop::ClientToolCalls) => {
-                    if matches!(self.commit(slot).await?, Next::End) {
-                        return Ok(());
-                    }
-                }
-                (slot, _) => {
-                    self.commit_last(slot).await?;
-                    return Ok(());
-                }
+            let (slot, stop) = self.take_in(&activation, result, known, at).await?;
+            let next = self.commit(slot).await?;
+            let goes_on = matches!(stop, AgentStop::HandedOff | AgentStop::ClientToolCalls);
+            if !goes_on || matches!(next, Next::End) {
+                return Ok(());
             }
         }
     }
@@ -207,11 +201,6 @@ impl Session<'_> {
                 Ok(Next::End)
             }
         }
-    }
-
-    /// Lets a transition happen that was asked for in a turn that ended otherwise: at a limit, or with words that were replaced.
-    async fn commit_last(&mut self, slot: TransitionSlot) -> Result<(), Error> {
-        self.commit(slot).await.map(drop)
     }
 }
 

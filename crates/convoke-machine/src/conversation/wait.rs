@@ -31,7 +31,12 @@ impl Session<'_> {
         match question {
             None if events.is_empty() => Ok(Arrival::Nothing),
             Some(question) if events.is_empty() => ask(self.scope.clone(), question).await,
-            question => first_of(&self.scope.child("wait"), question, &events).await,
+            question => {
+                let wait = self.scope.child("wait");
+                let arrival = first_of(&wait, question, &events).await?;
+                self.scope.composing().learn_from(&wait);
+                Ok(arrival)
+            }
         }
     }
 
@@ -61,20 +66,21 @@ async fn first_of(scope: &Scope, question: Option<Question>, events: &[Arc<str>]
         let way = scope.child(event);
         ways.push((way.clone(), Box::pin(receive(way, Arc::clone(event)))));
     }
-    if let Some(first) = decision.made() {
-        let (_, way) = ways.swap_remove(first.min(ways.len() - 1));
-        return way.await;
-    }
-    // What was taken before a crash came first, whatever has come since.
-    let taken = ways.iter().position(|(scope, _)| scope.composing().next_has_ended());
     let (scopes, mut ways): (Vec<Scope>, Vec<_>) = ways.into_iter().unzip();
-    let (first, arrival) = match taken {
+    let decided = decision.made();
+    // What was taken before a crash came first, whatever has come since.
+    let taken = decided.or_else(|| scopes.iter().position(|way| way.composing().next_has_ended()));
+    let (first, arrival) = match taken.filter(|taken| *taken < ways.len()) {
         Some(taken) => (taken, ways.swap_remove(taken).await?),
         None => race(ways).await?,
     };
-    decision.make(first)?;
+    if decided.is_none() {
+        decision.make(first)?;
+    }
+    scope.composing().learn_from(&scopes[first]);
     // Nobody waits for the others any longer: an answer to them would come too late.
-    scopes.iter().for_each(|way| scope.composing().withdraw_questions(way));
+    let others = scopes.iter().enumerate().filter(|(number, _)| *number != first);
+    others.for_each(|(_, way)| scope.composing().give_up(way));
     Ok(arrival)
 }
 

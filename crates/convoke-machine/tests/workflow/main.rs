@@ -1,4 +1,5 @@
 //! The pure state machine, case by case.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod artifacts;
 mod basics;
