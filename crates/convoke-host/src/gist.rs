@@ -8,6 +8,7 @@ use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{GoalState, Values};
 use convoke_history::History;
 use convoke_history::account::Gist;
+use convoke_machine::conversation::MachineState;
 use serde_json::{Map, Value};
 
 use crate::Manifest;
@@ -20,6 +21,14 @@ pub fn gist(history: &History) -> Gist {
     let input: Value = serde_json::from_slice(&record.input).unwrap_or_default();
     let completed = ending.filter(|_| record.status == RunStatus::Completed);
     let state = completed.and_then(|ending| ending.state.as_ref());
+    if let Some((_, kept)) = Manifest::of_kinds(record, std::iter::once(crate::pack::NAME)) {
+        let machine = |value: Value| serde_json::from_value::<MachineState>(value).ok();
+        let given = machine(input).unwrap_or_default();
+        let mut inputs = given.variables;
+        inputs.extend(given.opening.map(|opening| (crate::pack::MESSAGE.to_owned(), opening.into())));
+        let result = state.and_then(|state| machine(state.clone())?.last);
+        return Gist::new(Some(kept.path), inputs, result.map(Value::String));
+    }
     if let Some(kept) = Manifest::of(record) {
         let given: GoalState = serde_json::from_value(input).unwrap_or_default();
         let made: Option<GoalState> = state.and_then(|state| serde_json::from_value(state.clone()).ok());

@@ -148,10 +148,11 @@ impl Manifest {
         self.text == other.text && self.beside == other.beside
     }
 
-    /// Reads what a stored run was started from, if it is a run of an Agentfile.
+    /// Reads what a stored run was started from, if it is a run of a file of ours: an Agentfile or a pack.
     #[must_use]
     pub fn of(record: &RunRecord) -> Option<Self> {
-        Self::of_kinds(record, std::iter::once(crate::agentfile::NAME)).map(|(_, manifest)| manifest)
+        let ours = [crate::agentfile::NAME, crate::pack::NAME];
+        Self::of_kinds(record, ours.into_iter()).map(|(_, manifest)| manifest)
     }
 }
 

@@ -22,10 +22,10 @@ use crate::agentfile::{beside, bytes_of};
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 
 /// What the person says first, unless a pack has a variable of that name.
-const MESSAGE: &str = "message";
+pub(crate) const MESSAGE: &str = "message";
 
 /// The name under which runs keep what they were started from.
-const NAME: &str = "pack";
+pub(crate) const NAME: &str = "pack";
 
 /// PromptPacks, in JSON or YAML.
 #[derive(Debug, Clone, Copy, Default)]
