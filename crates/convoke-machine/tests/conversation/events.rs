@@ -22,7 +22,7 @@ async fn run(workflow: Value, model: ScriptedModel) -> (Home, MachineState) {
 }
 
 #[tokio::test]
-async fn promptkit_165_and_167_events_come_in_order_and_the_end_after_the_last_state_has_spoken() {
+async fn promptkit_165_167_events_come_in_order_and_the_end_after_the_last_state_has_spoken() {
     let (home, done) = run(support(), moving()).await;
     assert_eq!(done.status, Status::Completed);
     assert_eq!(
@@ -72,7 +72,7 @@ async fn promptkit_165_a_redirect_is_told_before_the_transition() {
 }
 
 #[tokio::test]
-async fn promptkit_166_and_155_what_cannot_happen_ends_the_workflow_and_keeps_the_reply() {
+async fn promptkit_155_166_what_cannot_happen_ends_the_workflow_and_keeps_the_reply() {
     let mut workflow = support();
     workflow["states"]["specialist"]["on_event"] = json!({"Again": "intake"});
     workflow["states"]["intake"]["max_visits"] = json!(1);

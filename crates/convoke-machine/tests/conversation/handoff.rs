@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convoke_agent::{Approval, ClientTool, FunctionTool};
-use convoke_core::{Answer, Error, RunStatus, Toolset};
+use convoke_core::{Answer, Error, RunStatus};
 use convoke_machine::conversation::{
     Activation, Direction, InvalidMachine, Machine, MachineState, Situation, TOOL_RESULTS, Talk, Validator,
 };
 use convoke_machine::workflow::{Compiled, Known, Spec, Status};
+use convoke_models::scripted::Chunks;
 use convoke_models::{Reply, ScriptedModel};
 use serde_json::{Map, Value, json};
 
-use super::{Home, compiled, in_state, just_said, machine, speaks, support, system, transition};
+use super::{Home, compiled, in_state, just_said, machine, payment, speaks, support, system, transition};
 
 fn escalating() -> ScriptedModel {
     ScriptedModel::builder()
@@ -82,7 +83,7 @@ fn external() -> Value {
 }
 
 #[tokio::test]
-async fn promptkit_130_a_workflow_that_others_move_takes_words_and_events() {
+async fn promptkit_130_152_a_workflow_that_others_move_takes_words_and_events() {
     let model = ScriptedModel::builder()
         .when(in_state("closed"), "Closed.")
         .when(in_state("specialist"), "The specialist.")
@@ -133,7 +134,7 @@ async fn promptkit_136_moving_on_to_an_external_state_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn promptkit_134_and_135_a_resumed_turn_runs_under_the_prompt_it_had_come_to() {
+async fn promptkit_134_135_a_resumed_turn_runs_under_the_prompt_it_had_come_to() {
     let home = Home::new(support(), escalating());
     let talk = home.start(MachineState::saying("a refund")).await;
     let again = home.resume(&talk.run).await;
@@ -165,7 +166,7 @@ async fn promptkit_138_a_state_without_a_prompt_cannot_be() {
 }
 
 #[tokio::test]
-async fn promptkit_140_and_153_a_state_that_cannot_speak_is_tried_again_and_no_model_is_asked() {
+async fn promptkit_140_153_a_state_that_cannot_speak_is_tried_again_and_no_model_is_asked() {
     let broken = Arc::new(AtomicU32::new(1));
     let stage = {
         let broken = Arc::clone(&broken);
@@ -188,23 +189,13 @@ async fn promptkit_140_and_153_a_state_that_cannot_speak_is_tried_again_and_no_m
 }
 
 #[tokio::test]
-async fn promptkit_142_154_and_57_a_call_that_waits_for_approval_holds_the_transition_back() {
+async fn promptkit_057_142_154_a_call_that_waits_for_approval_holds_the_transition_back() {
     let paid = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&paid);
     let stage = move |situation: &Situation<'_>| {
         let mut activation = speaks(situation)?;
         if &*situation.state.name == "intake" {
-            let counter = Arc::clone(&counter);
-            let pay = FunctionTool::new("pay", "Pays", move |_: Map<String, Value>| {
-                let counter = Arc::clone(&counter);
-                async move {
-                    counter.fetch_add(1, Ordering::Relaxed);
-                    Ok::<_, Error>("paid".to_owned())
-                }
-            });
-            let mut tools = Toolset::new();
-            tools.add(Arc::new(pay)).unwrap();
-            activation.tools = tools;
+            activation.tools = payment(&counter);
             activation.approval = Approval::of(["pay"]);
         }
         Ok(activation)
@@ -306,7 +297,7 @@ async fn what_a_person_must_not_say_is_answered_without_the_model() {
 }
 
 #[tokio::test]
-async fn promptkit_151_and_123_of_two_transitions_in_one_reply_the_first_happens() {
+async fn promptkit_123_of_two_transitions_in_one_reply_the_first_happens() {
     let model = ScriptedModel::builder()
         .when(in_state("left"), "Left.")
         .when(
@@ -441,4 +432,38 @@ async fn tools_of_the_client_wait_for_their_results_and_so_does_the_transition()
     let done = done.completed().unwrap();
     assert_eq!(done.last.as_deref(), Some("Thank you."));
     assert_eq!(done.context.unwrap().total_tool_calls(), 2);
+}
+
+#[tokio::test]
+async fn promptkit_133_it_is_the_same_whether_replies_come_in_pieces_or_whole() {
+    for chunks in [Chunks::Whole, Chunks::Words] {
+        let model = ScriptedModel::builder()
+            .when(in_state("specialist"), Reply::text("The specialist speaks.").chunks(chunks))
+            .when(in_state("intake"), transition("Escalate", "wants a refund").chunks(chunks))
+            .build();
+        let home = Home::new(support(), model);
+        let done = home.start(once("a refund")).await.completed().unwrap();
+        assert_eq!(done.last.as_deref(), Some("The specialist speaks."));
+        assert_eq!(home.model.calls(), 2);
+    }
+}
+
+#[tokio::test]
+async fn promptkit_151_a_transition_of_a_reply_that_was_replaced_does_not_happen_later() {
+    let stage = |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        let rule = |text: &str| text.contains("forbidden").then(|| "No.".to_owned());
+        activation.validators = vec![Validator::new(Direction::Output, rule)];
+        Ok(activation)
+    };
+    let model = ScriptedModel::builder()
+        .when(just_said("more"), "Gladly.")
+        .otherwise(transition("Escalate", "").and_text("forbidden"))
+        .build();
+    let home = Home::of(Machine::builder(compiled(support()), stage), model);
+    let talk = home.start(MachineState::saying("hi")).await;
+    assert_eq!(talk.state.last.as_deref(), Some("No."));
+    let talk = home.say(&talk.run, "more").await;
+    assert_eq!(talk.state.last.as_deref(), Some("Gladly."));
+    assert_eq!(talk.state.context.unwrap().current_state(), "intake");
 }

@@ -7,17 +7,19 @@ mod messages;
 mod nesting;
 mod resume;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use convoke_agent::FunctionTool;
 use convoke_core::store::NewMail;
 use convoke_core::{
-    Answer, Event, EventKind, Message, ModelRequest, Observer, Outcome, Role, RunId, Runtime, Store,
+    Answer, Event, EventKind, Message, ModelRequest, Observer, Outcome, Role, RunId, Runtime, Store, Toolset,
 };
 use convoke_machine::conversation::{Activation, Machine, MachineBuilder, MachineState, Situation, TURN};
 use convoke_machine::workflow::{Compiled, Known, Spec};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Collects the workflow's events.
 #[derive(Clone, Default)]
@@ -160,4 +162,19 @@ fn in_state(state: &str) -> Match {
 /// What a conversation was sent last: words of a person, not results.
 fn just_said(words: &str) -> Match {
     Match::last_contains(words)
+}
+
+/// A tool that pays, and counts how often it did.
+fn payment(counter: &Arc<AtomicU32>) -> Toolset {
+    let counter = Arc::clone(counter);
+    let pay = FunctionTool::new("pay", "Pays", move |_: Map<String, Value>| {
+        let counter = Arc::clone(&counter);
+        async move {
+            counter.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, convoke_core::Error>("paid".to_owned())
+        }
+    });
+    let mut tools = Toolset::new();
+    tools.add(Arc::new(pay)).unwrap();
+    tools
 }

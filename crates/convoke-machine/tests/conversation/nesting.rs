@@ -24,7 +24,7 @@ fn model() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn a_machine_is_a_step_among_others() {
+async fn promptkit_159_a_machine_is_a_step_among_others_and_needs_no_store() {
     let prepare = func("prepare", |state: &mut MachineState| {
         state.opening = Some("a refund".to_owned());
         Ok::<_, convoke_core::Error>(())

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use convoke_agent::{Approval, FunctionTool};
-use convoke_core::{Answer, Error, Fork, Outcome, RunId, RunStatus};
+use convoke_agent::Approval;
+use convoke_core::{Answer, Fork, Outcome, RunId, RunStatus};
 use convoke_machine::conversation::{Machine, MachineState, Situation, TURN};
 use convoke_machine::workflow::Status;
 use convoke_models::{Match, Reply, ScriptedModel};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Home, compiled, in_state, just_said, speaks, support, transition};
+use super::{Home, compiled, in_state, just_said, payment, speaks, support, transition};
 
 /// A pack with everything that can go wrong: a loop, a redirect, an artifact that is appended to, an approval, an event of others and a
 /// budget.
@@ -58,15 +58,7 @@ fn world() -> World {
     let stage = move |situation: &Situation<'_>| {
         let mut activation = speaks(situation)?;
         if &*situation.state.name == "pay" {
-            let counter = Arc::clone(&counter);
-            let pay = FunctionTool::new("pay", "Pays", move |_: Map<String, Value>| {
-                let counter = Arc::clone(&counter);
-                async move {
-                    counter.fetch_add(1, Ordering::Relaxed);
-                    Ok::<_, Error>("paid".to_owned())
-                }
-            });
-            activation.tools.add(Arc::new(pay)).map_err(|error| error.to_string())?;
+            activation.tools = payment(&counter);
             activation.approval = Approval::of(["pay"]);
         }
         Ok(activation)
@@ -161,7 +153,7 @@ async fn a_conversation_that_is_killed_anywhere_comes_to_the_same_end_and_does_n
 }
 
 #[tokio::test]
-async fn promptkit_160_162_and_164_a_conversation_goes_on_in_another_process_before_its_first_transition() {
+async fn promptkit_162_164_a_conversation_goes_on_in_another_process_before_its_first_transition() {
     let model = ScriptedModel::builder()
         .when(in_state("specialist"), "The specialist.")
         .when(in_state("intake").and(just_said("refund")), transition("Escalate", "b"))
@@ -181,7 +173,7 @@ async fn promptkit_160_162_and_164_a_conversation_goes_on_in_another_process_bef
 }
 
 #[tokio::test]
-async fn promptkit_160_and_156_a_context_of_the_go_program_is_gone_on_with() {
+async fn promptkit_160_a_context_of_the_go_program_is_gone_on_with() {
     let stored = json!({"current_state": "specialist", "history": [{"from": "intake", "to": "specialist",
         "event": "Escalate", "timestamp": "2026-01-02T03:04:06.1Z"}], "visit_counts": {"intake": 1, "specialist": 1},
         "started_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:06.1Z"});
@@ -200,7 +192,10 @@ async fn promptkit_160_and_156_a_context_of_the_go_program_is_gone_on_with() {
 async fn promptkit_161_a_run_that_is_not_there_cannot_be_resumed() {
     let home = Home::new(support(), ScriptedModel::replies(["Hello."]));
     let nobody: RunId = "nobody".parse().unwrap();
-    assert!(home.runtime().resume(&home.machine.clone().workflow(), nobody).await.is_err());
+    let workflow = home.machine.clone().workflow();
+    assert!(home.runtime().resume(&workflow, nobody.clone()).await.is_err());
+    let error = convoke_core::Runtime::new().resume(&workflow, nobody).await.unwrap_err();
+    assert!(error.to_string().contains("store"), "{error}");
 }
 
 /// A loop that people go round, one transition a turn.
@@ -216,7 +211,7 @@ fn looping_model() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn promptkit_163_157_and_158_long_conversations_go_on_from_their_last_generation() {
+async fn promptkit_163_long_conversations_go_on_from_their_last_generation() {
     let home = Home::new(looping(), looping_model());
     let mut talk = home.start(MachineState::saying("go")).await;
     for turn in 2..=120 {

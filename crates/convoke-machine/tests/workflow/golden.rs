@@ -29,7 +29,7 @@ fn failing(rounds: usize) -> (Vec<&'static str>, Vec<&'static str>) {
 }
 
 #[test]
-fn codegen_loop_ends_in_review() {
+fn promptkit_215_codegen_loop_ends_in_review() {
     let machine = compiled(codegen(5), "plan");
     let mut context = machine.start(at(0));
     let (events, states) = failing(5);
@@ -40,7 +40,7 @@ fn codegen_loop_ends_in_review() {
 }
 
 #[test]
-fn codegen_loop_succeeds() {
+fn promptkit_215_codegen_loop_succeeds() {
     let machine = compiled(codegen(5), "plan");
     let mut context = machine.start(at(0));
     let events = ["PlanReady", "CodeReady", "TestsFailed", "CodeReady", "TestsPassed"];
@@ -49,7 +49,7 @@ fn codegen_loop_succeeds() {
 }
 
 #[test]
-fn self_correcting_gives_up() {
+fn promptkit_215_self_correcting_gives_up() {
     let work =
         json!({"on_event": {"Error": "work", "Fine": "done"}, "max_visits": 3, "on_max_visits": "give_up"});
     let machine =
@@ -61,7 +61,7 @@ fn self_correcting_gives_up() {
 }
 
 #[test]
-fn agent_loops_summarize() {
+fn promptkit_215_agent_loops_summarize() {
     let machine = compiled(
         json!({
             "research": {"on_event": {"More": "research", "Enough": "summarize"}, "max_visits": 3,
@@ -80,7 +80,7 @@ fn agent_loops_summarize() {
 }
 
 #[test]
-fn codegen_agent_ends_in_review() {
+fn promptkit_215_codegen_agent_ends_in_review() {
     let mut states = codegen(10);
     states["review"] = json!({"on_event": {"ChangesNeeded": "implement", "Approved": "done"}});
     let machine = compiled(states, "plan");
@@ -93,7 +93,7 @@ fn codegen_agent_ends_in_review() {
 }
 
 #[test]
-fn data_explorer_reports() {
+fn promptkit_215_data_explorer_reports() {
     let machine = compiled(
         json!({
             "hypothesize": {"on_event": {"HypothesisFormed": "query"}, "max_visits": 8, "on_max_visits": "report"},
@@ -113,7 +113,7 @@ fn data_explorer_reports() {
 }
 
 #[test]
-fn ops_remediation_comes_back_to_its_proposal() {
+fn promptkit_215_ops_remediation_comes_back_to_its_proposal() {
     let machine = compiled(
         json!({
             "diagnose": {"on_event": {"NeedMoreData": "diagnose", "Diagnosed": "propose"}, "max_visits": 5,
@@ -135,7 +135,7 @@ fn ops_remediation_comes_back_to_its_proposal() {
 }
 
 #[test]
-fn ping_pong_ends_with_its_budget() {
+fn promptkit_215_ping_pong_ends_with_its_budget() {
     let machine = with_budget(ping_pong(), "a", json!({"max_total_visits": 3}));
     let mut context = machine.start(at(0));
     assert_eq!(trace(&machine, &mut context, &["Go", "Back"]), ["b", "a"]);
@@ -146,7 +146,7 @@ fn ping_pong_ends_with_its_budget() {
 }
 
 #[test]
-fn a_chain_is_followed_or_hopped() {
+fn promptkit_215_a_chain_is_followed_or_hopped() {
     let states = json!({
         "a": {"on_event": {"L": "a"}, "max_visits": 1, "on_max_visits": "b"},
         "b": {"on_event": {"A": "a"}, "max_visits": 1, "on_max_visits": "c"},
@@ -161,7 +161,7 @@ fn a_chain_is_followed_or_hopped() {
 }
 
 #[test]
-fn a_state_that_leads_to_itself_is_never_redirected_with_single_hops() {
+fn promptkit_215_a_state_that_leads_to_itself_is_never_redirected_with_single_hops() {
     let states = json!({"r": {"on_event": {"L": "r"}, "max_visits": 1, "on_max_visits": "r"}});
     let machine = single_hop(states, "r");
     let mut context = machine.start(at(0));
