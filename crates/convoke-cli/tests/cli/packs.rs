@@ -81,3 +81,68 @@ fn a_pack_is_run_with_its_inputs_checked() {
     // Somebody has to say how it goes on.
     assert_eq!(asked.status.code(), Some(5), "{}", stderr(&asked));
 }
+
+/// Moves on when it reads what a state is about; else it says where it is.
+const DESK: &str = r#"
+[[rule]]
+when = { last_contains = "twice" }
+reply = { tool_calls = [{ name = "workflow__transition", arguments = { event = "Understood", context = "charged 2x" } }] }
+
+[[rule]]
+when = { last_contains = "money" }
+reply = { tool_calls = [{ name = "workflow__transition", arguments = { event = "RefundNeeded", context = "9 euros" } }] }
+
+[[rule]]
+when = { system_contains = "Sum up" }
+reply = "Goodbye."
+
+[[rule]]
+when = { system_contains = "complains about" }
+reply = "It will be solved."
+
+[[rule]]
+reply = "Which order?"
+"#;
+
+#[test]
+fn a_conversation_over_a_pack_goes_on_in_other_processes_and_waits_for_an_event() {
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK);
+    let begun = place.convoke(&[
+        "run",
+        "support.pack.yaml",
+        "-i",
+        "customer=ada",
+        "-i",
+        "message=hello",
+        "-m",
+        "scripted/desk.toml",
+        "--id",
+        "desk",
+        "--no-input",
+    ]);
+    assert_eq!(begun.status.code(), Some(5), "{}", stderr(&begun));
+    let asked = stdout(&place.convoke(&["questions"]));
+    assert!(asked.contains("Which order?") && asked.contains("state: intake"), "{asked}");
+
+    let say = |words: &str| place.convoke(&["answer", "desk", "--text", words, "--resume"]);
+    assert_eq!(say("I was charged twice").status.code(), Some(5));
+    let asked = stdout(&place.convoke(&["questions"]));
+    assert!(asked.contains("It will be solved.") && asked.contains("state: solve"), "{asked}");
+
+    assert_eq!(say("I want my money").status.code(), Some(5));
+    let asked = stdout(&place.convoke(&["questions"]));
+    assert!(asked.contains("state: refund"), "{asked}");
+
+    // A person elsewhere decides; the run goes on with it in a process of its own.
+    assert!(place.convoke(&["send", "desk", "Approved", "\"by the till\""]).status.success());
+    let ended = place.convoke(&["resume", "desk"]);
+    assert_eq!((ended.status.code(), stdout(&ended).trim()), (Some(0), "Goodbye."), "{}", stderr(&ended));
+    let shown = stdout(&place.convoke(&["show", "desk"]));
+    assert!(shown.contains("customer: ada") && shown.contains("Goodbye."), "{shown}");
+    let calls = place.convoke(&["runs", "--json"]);
+    let calls: serde_json::Value = serde_json::from_slice(&calls.stdout).unwrap();
+    let run = calls.as_array().map_or(&calls["runs"][0], |runs| &runs[0]);
+    assert_eq!(run["status"], "completed", "{calls}");
+}

@@ -48,9 +48,14 @@ impl Session<'_> {
         sent.map(|state| state.events().cloned().collect()).unwrap_or_default()
     }
 
+    /// The question has what was answered last in it: whoever is asked elsewhere, or days later, knows what it is about.
     fn question(&self, trouble: String) -> Question {
         let state = self.context.current_state();
-        Question::text(TURN).details(trouble).about(json!({"state": state}))
+        let subject = match &self.state.last {
+            Some(said) => json!({"said": said, "state": state}),
+            None => json!({"state": state}),
+        };
+        Question::text(TURN).details(trouble).about(subject)
     }
 }
 

@@ -233,5 +233,6 @@ async fn words_of_a_person_are_asked_for_under_one_title() {
     let open = home.store.questions(Some(&talk.run)).await.unwrap();
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].question.title, TURN);
-    assert_eq!(open[0].question.subject, json!({"state": "intake"}));
+    // Whoever is asked elsewhere, or days later, sees what was answered last.
+    assert_eq!(open[0].question.subject, json!({"said": "Hello.", "state": "intake"}));
 }

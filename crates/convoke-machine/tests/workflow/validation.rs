@@ -127,6 +127,9 @@ fn promptkit_097_cycles_are_warnings() {
     assert!(two[0].message.contains("cycle: b -> a"));
     let own = with_a(json!({"on_event": {"Again": "a", "Next": "b"}}));
     assert_eq!(warnings(&own), [("cycle", "/workflow/states/a/on_event/Again")]);
+    let bounded =
+        with_a(json!({"on_event": {"Again": "a", "Next": "b"}, "max_visits": 3, "on_max_visits": "b"}));
+    assert!(!warnings(&bounded).iter().any(|(code, _)| *code == "cycle"), "{bounded:?}");
 }
 
 #[test]

@@ -91,13 +91,18 @@ fn compositions_unused(spec: &Spec, known: &Known, findings: &mut Vec<Finding>) 
     }
 }
 
-/// What leads back, by the state it leads back from.
+/// What leads back without a bound, by the state it leads back from.
 fn cycles<'a>(spec: &'a Spec, graph: &Graph<'a>) -> BTreeMap<&'a str, Vec<Finding>> {
     let mut cycles: BTreeMap<&str, Vec<Finding>> = BTreeMap::new();
+    let is_limited = |state: &str| spec.states.get(state).is_some_and(|state| state.max_visits > 0);
     for edge in graph.back_edges(&spec.entry) {
+        // Whoever bounds it means it.
+        if is_limited(edge.from) || is_limited(edge.to) {
+            continue;
+        }
         let message = format!("this event closes a cycle: {} -> {}", edge.from, edge.to);
         let place = pointer(&["states", edge.from, "on_event", edge.event]);
-        let help = "let `max_visits` or a budget bound it, if it is meant";
+        let help = "let `max_visits` of one of its states bound it, if it is meant";
         cycles.entry(edge.from).or_default().push(Finding::warning("cycle", place, message).help(help));
     }
     cycles
