@@ -236,6 +236,16 @@ pub enum HostError {
         /// Where it is to go on.
         here: Box<crate::RunOrigin>,
     },
+    /// Something else was sent before with the same key.
+    #[error("run {run} was sent something else on `{channel}` with the key `{key}`")]
+    KeyTaken {
+        /// The run.
+        run: RunId,
+        /// The channel.
+        channel: String,
+        /// The key.
+        key: String,
+    },
     /// The run has come to an end that going on would not change.
     #[error("run {run} has ended: {status}")]
     Ended {
