@@ -489,8 +489,12 @@ pub(crate) struct Fork {
     pub(crate) outcome: Option<String>,
 }
 
+const AFTER_ANSWER: &str = "\
+With `--json` the result is one document: the question with its answer; or, if the run goes on with `--resume`, what the \
+     run comes to, as `convoke resume --json` gives it.";
+
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("decision").required(true)))]
+#[command(group(ArgGroup::new("decision").required(true)), after_help = AFTER_ANSWER)]
 pub(crate) struct Answer {
     /// The run that asks.
     pub(crate) run: String,
