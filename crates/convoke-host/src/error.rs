@@ -203,12 +203,18 @@ pub enum HostError {
         source: serde_json::Error,
     },
     /// It is a run of another program, or of a kind that this host does not know.
-    #[error("run {run} is not a run of a file that this host knows")]
+    #[error("run {run} is of another program: its workflow is `{workflow}`")]
     UnknownKind {
         /// The run.
         run: RunId,
         /// Its workflow.
         workflow: String,
+    },
+    /// It is a conversation, which no file describes.
+    #[error("run {run} is a conversation: it goes on when somebody goes on with it")]
+    Conversation {
+        /// The run.
+        run: RunId,
     },
     /// The run was begun under a policy that the user has named.
     #[error("run {run} was begun with a policy that was named: name it again")]
@@ -263,6 +269,7 @@ impl From<HostError> for Error {
             HostError::Run(error) => error,
             HostError::Store(error) => Self::Store(error),
             HostError::UnknownKind { .. }
+            | HostError::Conversation { .. }
             | HostError::PolicyToBeNamed { .. }
             | HostError::SecretsMissing { .. }
             | HostError::Elsewhere { .. }
