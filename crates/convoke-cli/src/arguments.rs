@@ -18,8 +18,8 @@ use crate::run::{ResumeArguments, RunArguments};
 use crate::usage_error;
 
 const AFTER_HELP: &str = "\
-Results go to standard output, everything else to standard error. Only `run`, `resume`, `answer \
---resume`, `chat` and `doctor --try` call a model.
+Results go to standard output, everything else to standard error. Only `run`, `resume`, `attend`, \
+`answer --resume`, `chat` and `doctor --try` call a model.
 
 RUN is a run's id, the beginning of one that no other run has, or `last` for the newest run.
 
@@ -501,8 +501,12 @@ pub(crate) struct Fork {
     pub(crate) outcome: Option<String>,
 }
 
+const AFTER_ANSWER: &str = "\
+With `--json` the result is one document: the question with its answer; or, if the run goes on with `--resume`, what the \
+     run comes to, as `convoke resume --json` gives it.";
+
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("decision").required(true)))]
+#[command(group(ArgGroup::new("decision").required(true)), after_help = AFTER_ANSWER)]
 pub(crate) struct Answer {
     /// The run that asks.
     pub(crate) run: String,
@@ -559,7 +563,7 @@ pub(crate) struct Send {
     /// What to send, as plain text.
     #[arg(long, value_name = "TEXT", group = "said")]
     pub(crate) text: Option<String>,
-    /// What it is known by: sent again with the same key, it is not sent twice.
+    /// What it is known by: sent again with the same key, it is not sent twice, and something else is refused.
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
     /// Who sends it; without it, the name this user is logged in with.

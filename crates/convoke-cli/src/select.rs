@@ -20,6 +20,9 @@ pub(crate) fn new_id(text: &str) -> Result<RunId, String> {
     if text == LAST {
         return Err("`last` means the newest run wherever a run is named: choose another id".to_owned());
     }
+    if text.starts_with('-') {
+        return Err("what begins with `-` is an option wherever a run is named: choose another id".to_owned());
+    }
     text.parse().map_err(|error: InvalidRunId| error.to_string())
 }
 

@@ -40,6 +40,8 @@ pub struct Attempt {
     used_in_vain: Option<Usage>,
     /// Whether a tool was not called after all.
     was_not_made: bool,
+    /// Whether it is a call of a model that was given up when the run was stopped.
+    is_interrupted: bool,
 }
 
 impl Attempt {
@@ -56,6 +58,7 @@ impl Attempt {
             error,
             used_in_vain,
             was_not_made: false,
+            is_interrupted: false,
         };
         attempt.mark(entry);
         attempt
@@ -83,6 +86,12 @@ impl Attempt {
                 self.was_not_made = entry.effect == EffectKind::Tool && !entry.was_made();
                 self.began = self.began.or_else(|| written_beginning(entry));
             }
+            // A call of a model that was interrupted has this entry alone: how far it had come.
+            Phase::Superseded if entry.outcome.is_some() => {
+                self.ended = mark;
+                self.is_interrupted = true;
+                self.began = written_beginning(entry);
+            }
             Phase::Superseded => self.superseded = mark,
         }
     }
@@ -102,6 +111,12 @@ impl Attempt {
     #[must_use]
     pub fn first_seq(&self) -> u64 {
         self.marks().map(|mark| mark.seq).min().unwrap_or(0)
+    }
+
+    /// Returns whether it was given up when the run was stopped, so that it has no outcome.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.is_interrupted
     }
 
     /// Returns what a model used to answer, or until it failed; `None` if this is no call of a model, or one that failed without
@@ -135,7 +150,7 @@ impl Attempt {
             unpriced_calls: u64::from(is_unpriced),
             tool_calls: u64::from(kind == EffectKind::Tool && !self.was_not_made),
             usage,
-            failures: u64::from(self.is_failure() && made),
+            failures: u64::from(self.is_failure() && made && !self.is_interrupted),
         }
     }
 }

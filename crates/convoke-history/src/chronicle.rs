@@ -102,7 +102,7 @@ fn left_off(moment: &TimelineEntry<'_>) -> Option<(u64, Resumption)> {
         Phase::Started | Phase::Finished => {
             let before = moment.effect.attempts.get(moment.number.checked_sub(2)?)?;
             let is_first = moment.seq == moment.attempt.first_seq();
-            let is_open = before.ended.is_none() && before.superseded.is_none();
+            let is_open = before.is_interrupted() || (before.ended.is_none() && before.superseded.is_none());
             (is_first && is_open).then_some((last_before(before)?, Resumption::AfterInterruption))
         }
     }

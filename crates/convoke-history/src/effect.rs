@@ -31,7 +31,7 @@ pub enum EffectStatus {
     Finished,
     /// It was begun, and has no end. A question waits, a tool is at work or was interrupted.
     Begun,
-    /// It failed, and is to be performed anew.
+    /// It failed or was interrupted, and is to be performed anew.
     Superseded,
 }
 
@@ -49,6 +49,7 @@ impl Effect {
     #[must_use]
     pub fn status(&self) -> EffectStatus {
         match self.current() {
+            attempt if attempt.is_interrupted() => EffectStatus::Superseded,
             Attempt { superseded: Some(_), .. } => EffectStatus::Superseded,
             Attempt { ended: Some(_), .. } => EffectStatus::Finished,
             _ => EffectStatus::Begun,
@@ -141,6 +142,7 @@ fn begins_anew(attempt: &Attempt, entry: &Entry) -> bool {
     match entry.phase {
         Phase::Started => true,
         Phase::Finished => attempt.ended.is_some(),
-        Phase::Superseded => false,
+        // A call that was interrupted.
+        Phase::Superseded => entry.outcome.is_some(),
     }
 }

@@ -209,12 +209,18 @@ pub enum HostError {
         source: serde_json::Error,
     },
     /// It is a run of another program, or of a kind that this host does not know.
-    #[error("run {run} is not a run of a file that this host knows")]
+    #[error("run {run} is of another program: its workflow is `{workflow}`")]
     UnknownKind {
         /// The run.
         run: RunId,
         /// Its workflow.
         workflow: String,
+    },
+    /// It is a conversation, which no file describes.
+    #[error("run {run} is a conversation: it goes on when somebody goes on with it")]
+    Conversation {
+        /// The run.
+        run: RunId,
     },
     /// The run was begun under a policy that the user has named.
     #[error("run {run} was begun with a policy that was named: name it again")]
@@ -242,6 +248,16 @@ pub enum HostError {
         /// Where it is to go on.
         here: Box<crate::RunOrigin>,
     },
+    /// Something else was sent before with the same key.
+    #[error("run {run} was sent something else on `{channel}` with the key `{key}`")]
+    KeyTaken {
+        /// The run.
+        run: RunId,
+        /// The channel.
+        channel: String,
+        /// The key.
+        key: String,
+    },
     /// The run has come to an end that going on would not change.
     #[error("run {run} has ended: {status}")]
     Ended {
@@ -259,6 +275,7 @@ impl From<HostError> for Error {
             HostError::Run(error) => error,
             HostError::Store(error) => Self::Store(error),
             HostError::UnknownKind { .. }
+            | HostError::Conversation { .. }
             | HostError::PolicyToBeNamed { .. }
             | HostError::SecretsMissing { .. }
             | HostError::Elsewhere { .. }

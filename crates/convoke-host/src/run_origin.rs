@@ -51,8 +51,23 @@ impl RunOrigin {
             let policy = self.policy.as_deref().unwrap_or(Path::new("")).display();
             return format!("was begun under {policy}, which does not hold in this folder");
         }
-        let (there, here) = (self.workspace.display(), here.workspace.display());
-        format!("works in {there}, and this is {here}: what it may do was said there")
+        let (there, here) = (self.workspace.display(), &here.workspace);
+        if !may_exist(&self.workspace) {
+            return format!("works in {there}, which is not there any more");
+        }
+        // Where a process is has no name once the folder is deleted.
+        if here.is_relative() {
+            return format!(
+                "works in {there}, and the folder that this process was started in is not there any more"
+            );
+        }
+        format!("works in {there}, and this is {}: what it may do was said there", here.display())
+    }
+
+    /// Checks whether the folder that agents worked in, or the one that `convoke` was started in, is not there any more.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        !may_exist(&self.workspace) || !may_exist(&self.here)
     }
 }
 

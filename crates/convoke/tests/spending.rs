@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::core::store::Totals;
+use convoke::core::store::{NewMail, Totals};
 use convoke::core::{
     CallContext, FinishReason, ModelError, ModelErrorKind, ModelRequest, Price, Reality, ReplyDelta,
     ReplyStream, Usage, Visibility,
@@ -168,6 +168,47 @@ async fn what_a_call_had_used_when_its_time_was_up_counts() {
     assert_eq!((first.model_calls, first.unpriced_calls), (1, 1));
     assert_eq!((first.usage.input_tokens, first.usage.cost), (1_000_000, Some(Money::from_dollars(1))));
     assert_eq!(resumed, first);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_interrupted_counts_in_the_record_and_in_the_history_now_and_after_a_resume() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = Runtime::builder().shared_store(Arc::clone(&store)).build();
+    let quick = || Fixed::new([text(), used(900_000, 10_000), finished()]);
+    let chain = |second: Fixed| {
+        Workflow::new(Chain::new("main").then(calling("one", quick())).then(calling("two", second)))
+    };
+    let hanging = Fixed { hangs: true, ..Fixed::new([used(2_000_000, 0), text()]) };
+    let canceller = Canceller::new();
+    let started = runtime.start(&chain(hanging), Log::new()).canceller(&canceller).into_future();
+    let (stopped, ()) = tokio::join!(started, async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        canceller.cancel("enough");
+    });
+    let stopped = stopped.unwrap();
+    assert_eq!(stopped.status, RunStatus::Cancelled);
+    assert_eq!((stopped.totals.model_calls, stopped.totals.usage.cost), (2, Some(Money::from_dollars(3))));
+    agrees_with_history(&*store, &stopped).await;
+    assert_eq!(store.run(&stopped.run).await.unwrap().unwrap().totals, stopped.totals);
+    let done = runtime.resume(&chain(quick()), stopped.run).await.unwrap();
+    assert_eq!(done.status, RunStatus::Completed, "{:?}", done.error);
+    assert_eq!((done.totals.model_calls, done.totals.usage.cost), (3, Some(Money::from_dollars(4))));
+    agrees_with_history(&*store, &done).await;
+}
+
+#[tokio::test]
+async fn what_a_run_had_used_stays_on_record_when_it_is_cancelled_before_it_was_told_again() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = Runtime::builder().shared_store(Arc::clone(&store)).build();
+    let quick = Fixed::new([text(), used(1_000_000, 0), finished()]);
+    let workflow = Workflow::new(Chain::new("main").then(calling("one", quick)).then(task("ask", ask)));
+    let waiting = runtime.start(&workflow, Log::new()).await.unwrap();
+    store.post(&waiting.run, NewMail::cancel("by ann").unwrap()).await.unwrap();
+    let ended = runtime.resume(&workflow, waiting.run.clone()).await.unwrap();
+    assert_eq!(ended.status, RunStatus::Cancelled, "{:?}", ended.error);
+    assert_eq!(ended.totals, waiting.totals);
+    assert_eq!(store.run(&ended.run).await.unwrap().unwrap().totals, waiting.totals);
+    agrees_with_history(&*store, &ended).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -23,8 +23,10 @@ pub(super) enum TypedLine {
     Line(String),
     /// Ctrl-C. Whatever stood in the line is gone.
     Interrupted { had_text: bool },
-    /// Ctrl-D, or the end of what is read.
+    /// Ctrl-D.
     End,
+    /// The terminal is not there any more: nobody has said anything.
+    Gone,
 }
 
 /// Where lines come from.
@@ -72,8 +74,14 @@ fn edited(editor: &mut Editor<LastLine, MemHistory>) -> TypedLine {
             let had_text = editor.helper().is_some_and(|line| line.has_text.replace(false));
             TypedLine::Interrupted { had_text }
         }
-        Err(_) => TypedLine::End,
+        Err(ReadlineError::Eof) => end(),
+        Err(_) => TypedLine::Gone,
     }
+}
+
+/// A terminal that was closed ends what is read, as Ctrl-D does, and is none any more.
+fn end() -> TypedLine {
+    if io::stdin().is_terminal() { TypedLine::End } else { TypedLine::Gone }
 }
 
 fn plain() -> TypedLine {
@@ -81,13 +89,12 @@ fn plain() -> TypedLine {
     let _ = write!(io::stderr(), "{PROMPT}");
     let _ = io::stderr().flush();
     match io::stdin().read_line(&mut line) {
-        Ok(0) | Err(_) => {
+        Ok(0) => {
             // Nobody ended the line that the prompt stands in.
-            if io::stdin().is_terminal() {
-                let _ = writeln!(io::stderr());
-            }
-            TypedLine::End
+            let _ = writeln!(io::stderr());
+            end()
         }
+        Err(_) => TypedLine::Gone,
         Ok(_) => TypedLine::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
     }
 }

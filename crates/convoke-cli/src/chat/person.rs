@@ -65,7 +65,12 @@ impl Person {
         self.stop.reset();
         self.is_typing.store(false, Ordering::SeqCst);
         *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = Some(lines);
-        Some(words.map_or_else(|| Answer::reject(NOTHING_MORE), Answer::text))
+        match words {
+            Turn::Words(words) => Some(Answer::text(words)),
+            Turn::Leaves => Some(Answer::reject(NOTHING_MORE)),
+            // Whoever comes back is asked again.
+            Turn::Gone => None,
+        }
     }
 }
 
@@ -75,13 +80,25 @@ impl Responder for Person {
     }
 }
 
-/// The next words for the model; `None` if the person leaves.
-fn next(line: &mut dyn FnMut() -> TypedLine) -> Option<String> {
+/// What a person does when it is their turn.
+#[derive(Debug, PartialEq, Eq)]
+enum Turn {
+    /// Says this to the model.
+    Words(String),
+    /// Ends the conversation.
+    Leaves,
+    /// Is not there any more.
+    Gone,
+}
+
+/// What the person does next.
+fn next(line: &mut dyn FnMut() -> TypedLine) -> Turn {
     let mut is_leaving = false;
     loop {
         match line() {
-            TypedLine::End => return None,
-            TypedLine::Interrupted { had_text: false } if is_leaving => return None,
+            TypedLine::End => return Turn::Leaves,
+            TypedLine::Gone => return Turn::Gone,
+            TypedLine::Interrupted { had_text: false } if is_leaving => return Turn::Leaves,
             TypedLine::Interrupted { had_text: false } => {
                 is_leaving = true;
                 say("Ctrl-C again, Ctrl-D or /quit leaves");
@@ -90,9 +107,9 @@ fn next(line: &mut dyn FnMut() -> TypedLine) -> Option<String> {
             TypedLine::Line(line) => {
                 is_leaving = false;
                 match line.strip_prefix('/') {
-                    None => return Some(line.trim().to_owned()),
+                    None => return Turn::Words(line.trim().to_owned()),
                     Some(command) => match command.trim() {
-                        "quit" | "exit" => return None,
+                        "quit" | "exit" => return Turn::Leaves,
                         "help" => say(HELP),
                         other => say(&format!(
                             "there is no command /{}; /help lists them, and a space before the `/` says it to the model",
@@ -113,9 +130,13 @@ fn say(line: &str) {
 mod tests {
     use super::*;
 
-    fn heard(typed: impl IntoIterator<Item = TypedLine>) -> Option<String> {
+    fn heard(typed: impl IntoIterator<Item = TypedLine>) -> Turn {
         let mut typed = typed.into_iter();
         next(&mut || typed.next().expect("nothing is read after the person has left or spoken"))
+    }
+
+    fn said(words: &str) -> Turn {
+        Turn::Words(words.to_owned())
     }
 
     fn line(text: &str) -> TypedLine {
@@ -124,18 +145,19 @@ mod tests {
 
     #[test]
     fn what_begins_with_a_slash_is_not_said_to_the_model() {
-        assert_eq!(heard([line("/help"), line("/hlep"), line(" hello ")]), Some("hello".to_owned()));
-        assert_eq!(heard([line(" /etc/hosts is what?")]), Some("/etc/hosts is what?".to_owned()));
-        assert_eq!(heard([line("/quit")]), None);
+        assert_eq!(heard([line("/help"), line("/hlep"), line(" hello ")]), said("hello"));
+        assert_eq!(heard([line(" /etc/hosts is what?")]), said("/etc/hosts is what?"));
+        assert_eq!(heard([line("/quit")]), Turn::Leaves);
     }
 
     #[test]
     fn only_a_second_interruption_of_an_empty_line_leaves() {
         let empty = || TypedLine::Interrupted { had_text: false };
         let written = || TypedLine::Interrupted { had_text: true };
-        assert_eq!(heard([empty(), empty()]), None);
-        assert_eq!(heard([written(), empty(), written(), empty(), empty()]), None);
-        assert_eq!(heard([empty(), line("hello")]), Some("hello".to_owned()));
-        assert_eq!(heard([TypedLine::End]), None);
+        assert_eq!(heard([empty(), empty()]), Turn::Leaves);
+        assert_eq!(heard([written(), empty(), written(), empty(), empty()]), Turn::Leaves);
+        assert_eq!(heard([empty(), line("hello")]), said("hello"));
+        assert_eq!(heard([TypedLine::End]), Turn::Leaves);
+        assert_eq!(heard([TypedLine::Gone]), Turn::Gone);
     }
 }

@@ -1,7 +1,6 @@
 //! Finds the conversation that is to go on, and says why one cannot.
 
-use convoke_core::RunId;
-use convoke_host::chat::{ChatError, StoredChat};
+use convoke_host::chat::{ChatError, ContinuedChat, StoredChat};
 
 use crate::failure::Failure;
 use crate::select;
@@ -23,18 +22,19 @@ pub(crate) async fn find(session: &Session<'_>, wanted: &str) -> Result<StoredCh
     })
 }
 
-/// The run that it goes on in, with these words said in it, if there are any.
+/// The run that it goes on in, with these words said in it, if there are any, or to be said in it.
 pub(crate) async fn go_on(
     session: &mut Session<'_>,
     earlier: StoredChat,
     words: Option<String>,
-) -> Result<RunId, Failure> {
+) -> Result<ContinuedChat, Failure> {
     let before = earlier.run().clone();
-    let run = earlier.go_on(&session.store, words).await?;
-    if run != before {
+    let continued = earlier.go_on(&session.store, words).await?;
+    let run = &continued.run;
+    if *run != before {
         session.output.note(&format!("the conversation of run {before} was over; it goes on in run {run}"));
     }
-    Ok(run)
+    Ok(continued)
 }
 
 impl From<ChatError> for Failure {
@@ -46,7 +46,7 @@ impl From<ChatError> for Failure {
             ChatError::Over { .. } => Self::failed(message)
                 .hint("a conversation that is to go on begins with `convoke chat` and no text"),
             ChatError::NotWaiting { .. } => {
-                Self::failed(message).hint("leave the text out to let it go on first")
+                Self::failed(message).hint("leave the text out to have its answer")
             }
             _ => Self::failed(message),
         }

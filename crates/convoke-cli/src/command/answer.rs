@@ -50,15 +50,18 @@ pub(super) async fn run(
 
     let history = History::load(&*session.store, &record.id).await?;
     let open = history.questions.iter().find(|open| open.pending.id == pending.id);
+    let is_settled = open.is_none_or(|open| open.verdict().is_some());
+    let goes_on = arguments.resume && is_settled && history.record.holder.is_none();
+    // One document: what the run comes to, if it goes on here.
     if session.json
+        && !goes_on
         && let Some(open) = open
     {
         session.output.json(&QuestionView::new(open, session.now))?;
     }
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&answer_text(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
-    let is_settled = open.is_none_or(|open| open.verdict().is_some());
-    if arguments.resume && is_settled && history.record.holder.is_none() {
+    if goes_on {
         return resume::go_on(session, &history.record, &wanted, all).await;
     }
     session.output.note(&what_next(session, &history, open));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime, Transcript};
 use convoke_history::json::UsageView;
 use convoke_host::RunTelemetry;
-use convoke_host::chat::{Chat, ReplyStop, workflow};
+use convoke_host::chat::{Chat, FirstWords, ReplyStop, workflow};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
@@ -24,11 +24,19 @@ pub(crate) async fn run(
     wanted: &arguments::Chat,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let opening = opening(wanted.prompt.as_deref())?;
+    let opening = opening(wanted)?;
     let has_words = opening.is_some();
     let is_conversation = !has_words || wanted.resume.is_some();
     let earlier = match &wanted.resume {
-        Some(run) => Some(resume::find(&Session::open_or_make(arguments, output)?, run).await?),
+        Some(run) => {
+            let session = Session::open_or_make(arguments, output)?;
+            let earlier = resume::find(&session, run).await?;
+            let is_silent = !has_words && !io::stdin().is_terminal();
+            if is_silent && earlier.awaits_words(&*session.store).await? {
+                return Err(nothing_to_say());
+            }
+            Some(earlier)
+        }
         None => None,
     };
     let mut chat = chat_of(wanted, opening.clone());
@@ -68,10 +76,7 @@ pub(crate) async fn run(
     let mut notes = Vec::new();
     let telemetry = RunTelemetry::start(&models.config, &mut notes);
     host::tell(&notes, output);
-    let mut runtime = telemetry.watch(Runtime::builder());
-    if let Some(person) = &person {
-        runtime = runtime.responder(person.clone());
-    }
+    let runtime = telemetry.watch(Runtime::builder());
     let limits = models.config.limits();
     let view = |output, signals| ChatView {
         output,
@@ -84,6 +89,7 @@ pub(crate) async fn run(
         signals,
     };
     if wanted.forget {
+        let runtime = runtime.responder(FirstWords::new(None, person.clone()));
         let runtime = runtime.store(MemoryStore::new()).build();
         let stream = runtime.start(&workflow, chat).limits(limits).stream();
         let told = view(output, Signals::listen()?).run(stream).await;
@@ -91,9 +97,17 @@ pub(crate) async fn run(
         return ended(told?, None, output, arguments.json).map(drop);
     }
     let mut session = Session::open_or_make(arguments, output)?;
+    let (continued, unsaid) = match earlier {
+        Some(earlier) => {
+            let continued = resume::go_on(&mut session, earlier, opening).await?;
+            (Some(continued.run), continued.unsaid)
+        }
+        None => (None, None),
+    };
+    let runtime = runtime.responder(FirstWords::new(unsaid, person.clone()));
     let runtime = runtime.shared_store(Arc::clone(&session.store)).build();
-    let start = match earlier {
-        Some(earlier) => runtime.resume(&workflow, resume::go_on(&mut session, earlier, opening).await?),
+    let start = match continued {
+        Some(run) => runtime.resume(&workflow, run),
         None => runtime.start(&workflow, chat),
     };
     let stream = start.limits(limits).stream();
@@ -132,18 +146,25 @@ fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
     }
 }
 
-/// What is said first, if it is not to be typed.
-fn opening(prompt: Option<&str>) -> Result<Option<String>, Failure> {
-    let words = match prompt {
+/// What is said first, if it is not to be typed. A conversation that goes on may have an answer to give before anybody speaks.
+fn opening(wanted: &arguments::Chat) -> Result<Option<String>, Failure> {
+    let words = match wanted.prompt.as_deref() {
         Some("-") => typed()?,
         None if !io::stdin().is_terminal() => typed()?,
         Some(words) => words.to_owned(),
         None => return Ok(None),
     };
-    if words.trim().is_empty() {
-        return Err(Failure::usage("there is nothing to say").hint("write `convoke chat 'WHAT TO SAY'`"));
+    if !words.trim().is_empty() {
+        return Ok(Some(words));
     }
-    Ok(Some(words))
+    match wanted.prompt.is_none() && wanted.resume.is_some() {
+        true => Ok(None),
+        false => Err(nothing_to_say()),
+    }
+}
+
+fn nothing_to_say() -> Failure {
+    Failure::usage("there is nothing to say").hint("write `convoke chat 'WHAT TO SAY'`")
 }
 
 fn typed() -> Result<String, Failure> {

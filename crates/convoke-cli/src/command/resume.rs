@@ -126,6 +126,10 @@ fn must_fit(
         match error {
             HostError::Elsewhere { there, .. } => {
                 let again = session.resume_from(&record.id, kept);
+                if there.is_gone() {
+                    return failure
+                        .hint(format!("to let the run work in this folder, add `--here` to `{again}`"));
+                }
                 let folder = shell::quoted(&there.here.display().to_string());
                 failure.hint(format!("go on there: `cd {folder} && {again}`")).hint(format!(
                     "if that folder is this one now, or the run is to work here: add `--here` to `{again}`"

@@ -2,6 +2,8 @@
 
 use convoke_core::store::{NewMail, RunRecord};
 use convoke_core::{RunStatus, StoreError, Timestamp};
+use convoke_host::HostError;
+use convoke_host::store::send;
 use serde_json::{Value, json};
 
 use crate::arguments::Send;
@@ -21,8 +23,10 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         .map_err(|error| Failure::usage(error.to_string()))?
         .sender(by.trim());
     mail.key.clone_from(&arguments.key);
-    let posted = session.store.post(&record.id, mail).await.map_err(|error| match error {
-        StoreError::Over { .. } => Failure::failed(format!("{error}: nothing was sent")),
+    let posted = send(&*session.store, &record.id, mail).await.map_err(|error| match error {
+        HostError::Store(StoreError::Over { .. }) => Failure::failed(format!("{error}: nothing was sent")),
+        HostError::KeyTaken { .. } => Failure::failed(format!("{error}: nothing was sent"))
+            .hint("leave `--key` out, or take another key, to send this as well"),
         error => error.into(),
     })?;
     if session.json {

@@ -8,6 +8,7 @@ use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
 use convoke_history::History;
 use convoke_history::progress::RunProgress;
 use convoke_host::models::Models;
+use convoke_host::store::is_told_to_end;
 use convoke_host::{ExecutionOptions, PreparedRun, user_name};
 use convoke_models::ModelName;
 
@@ -86,7 +87,7 @@ pub(crate) async fn go_on(
     how.timeout = common.timeout;
     how.responder = is_there.then(|| Arc::new(person) as _);
     let mut notes = Vec::new();
-    let running = prepared.go_on(Arc::clone(&session.store), run, how, &mut notes);
+    let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
     host::tell(&notes, session.output);
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
@@ -119,6 +120,10 @@ pub(crate) async fn go_on(
             };
             let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet };
             result::give(session, &after.prepared, format, &outcome, about).await
+        }
+        // Somebody may have cancelled it since it was looked at, or do so at this moment.
+        Err(_) if is_told_to_end(&*session.store, &run).await.unwrap_or(false) => {
+            Err(Failure::cancelled(format!("run {run} was cancelled meanwhile")))
         }
         Err(failure) => Err(failure),
     };

@@ -127,6 +127,63 @@ fn ctrl_c_stops_the_answer_and_not_the_conversation() {
     assert_eq!(runs[0]["status"], "completed", "{runs}");
 }
 
+#[test]
+fn a_terminal_that_is_closed_says_nothing_for_its_person() {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses("of looms\r");
+    terminal.wait_for("Looms weave.");
+    terminal.wait_for("> ");
+    terminal.close();
+    let open: serde_json::Value =
+        serde_json::from_str(&stdout(&place.convoke(&["questions", "--json"]))).unwrap();
+    assert_eq!(
+        (&open[0]["answers"], &open[0]["is_settled"]),
+        (&serde_json::json!([]), &false.into()),
+        "{open}"
+    );
+    let more = place.convoke(&["chat", "--continue", "last", "and what else?"]);
+    assert_eq!(stdout(&more), "I do not know.\n", "{}", stderr(&more));
+}
+
+/// A conversation that was killed before its first answer, which would be given now.
+fn killed() -> Place {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses("never\r");
+    terminal.wait_for("never");
+    terminal.wait_for("scripted/script.toml");
+    terminal.kill();
+    place.write("script.toml", SCRIPT.replace("60m", "1ms"));
+    place
+}
+
+#[test]
+fn a_conversation_killed_in_the_middle_of_an_answer_goes_on_without_a_terminal() {
+    let place = killed();
+    let attended = place.convoke(&["attend", "--once"]);
+    assert!(stdout(&attended).contains("is a conversation"), "{}", stdout(&attended));
+    let said = place.convoke(&["chat", "--continue", "last", "of looms"]);
+    assert_eq!(stdout(&said), "At last.\nLooms weave.\n", "{}", stderr(&said));
+    let place = killed();
+    let silent = ["chat", "--continue", "last"];
+    let first = place.convoke(&silent);
+    assert_eq!(stdout(&first), "At last.\n", "{}", stderr(&first));
+    let nothing = place.convoke(&silent);
+    assert_eq!(nothing.status.code(), Some(2), "{}", stderr(&nothing));
+    assert!(stderr(&nothing).contains("there is nothing to say"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn what_is_answered_for_the_person_is_said_before_anything_else() {
+    let place = place();
+    begun(&place).close();
+    let answered = place.convoke(&["answer", "last", "--text", "of looms"]);
+    assert!(answered.status.success(), "{}", stderr(&answered));
+    let more = place.convoke(&["chat", "--continue", "last", "and what else?"]);
+    assert_eq!(stdout(&more), "Looms weave.\nI do not know.\n", "{}", stderr(&more));
+}
+
 /// A conversation that its person has left, with a configuration that names another model now.
 fn left_and_other_model() -> Place {
     let place = place();

@@ -211,6 +211,16 @@ fn a_run_cannot_be_called_what_means_the_newest() {
 }
 
 #[test]
+fn a_run_cannot_be_called_like_an_option() {
+    let place = Place::with([crate::examples::letter()]);
+    for command in [&["run", "x.agent", "--id=-x"][..], &["fork", "letter-1", "--at", "2", "--id=-x"]] {
+        let output = place.convoke(command);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("choose another id"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_wrong_command_line_has_its_tips_as_hints_in_json() {
     let place = Place::empty();
     for (command, hint) in

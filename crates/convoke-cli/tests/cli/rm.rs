@@ -1,9 +1,10 @@
 //! `convoke rm` and `convoke cancel`
 
+use convoke_core::store::{NewMail, OnBusy};
 use serde_json::{Value, json};
 
 use crate::examples::{crashed, failed, letter, refund};
-use crate::place::{Place, stderr, stdout};
+use crate::place::{Place, stderr, stdout, wait};
 use crate::run_stop::{goal_started, hanging};
 use crate::workshop::{AGENTFILE, RUN, Running, document, workshop};
 
@@ -63,6 +64,21 @@ fn a_run_that_was_cancelled_for_good_is_not_resumed_but_forked() {
     let words: Vec<&str> = ["fork"].into_iter().chain(fork.split(' ')).chain(["--id", "letter-2"]).collect();
     assert!(place.convoke(&words).status.success(), "{words:?}");
     assert_eq!(place.convoke(&["resume"]).status.code(), Some(5), "the fork goes on, and asks again");
+}
+
+#[test]
+fn resuming_a_run_that_is_being_cancelled_says_so() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let (store, run) = (place.store(), "letter-1".parse().unwrap());
+    // As `convoke cancel` does: first it is told, then it is taken.
+    wait(store.post(&run, NewMail::cancel("by ann").unwrap())).unwrap();
+    let lease = wait(store.claim(&run, OnBusy::Refuse)).unwrap();
+    let resumed = place.convoke(&["resume", "letter-1"]);
+    assert_eq!(resumed.status.code(), Some(6), "{}", stderr(&resumed));
+    assert!(stderr(&resumed).contains("was cancelled meanwhile"), "{}", stderr(&resumed));
+    store.release(&lease);
+    wait(store.run(&run)).unwrap();
 }
 
 #[test]

@@ -76,6 +76,16 @@ fn what_is_to_be_judged_is_shown_first_wherever_a_question_is() {
 }
 
 #[test]
+fn an_answer_that_lets_the_run_go_on_gives_one_document() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let revised = place.convoke(&["answer", "letter-1", "--revise", "in ink", "--resume", "--json"]);
+    assert_eq!(document(&revised)["status"], "suspended", "{}", stderr(&revised));
+    let approved = place.convoke(&["answer", "letter-1", "--approve", "--resume", "--json"]);
+    assert_eq!(document(&approved)["result"], RESULT, "{}", stderr(&approved));
+}
+
+#[test]
 fn a_rejected_result_ends_the_run() {
     let place = workshop(AGENTFILE);
     assert_eq!(place.convoke(&RUN).status.code(), Some(5));

@@ -1,10 +1,12 @@
 //! `convoke run` on a terminal: what is drawn, what is asked, and what is left behind.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -25,6 +27,8 @@ const SHOW_CURSOR: &str = "\u{1b}[?25h";
 /// A terminal of 80 columns and 24 lines with `convoke` on it.
 pub(crate) struct Terminal {
     keyboard: File,
+    is_closed: Arc<AtomicBool>,
+    screen: JoinHandle<()>,
     pieces: mpsc::Receiver<Vec<u8>>,
     child: Child,
     seen: String,
@@ -48,7 +52,7 @@ impl Terminal {
         variables: &[(&str, &str)],
         results: impl Fn(&File) -> Stdio,
     ) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
@@ -70,16 +74,38 @@ impl Terminal {
         let keyboard = File::from(master);
         let mut screen = keyboard.try_clone().unwrap();
         let (sender, pieces) = mpsc::channel();
-        // Ends when nobody has the other end of the terminal open any more.
-        std::thread::spawn(move || {
+        rustix::io::ioctl_fionbio(&screen, true).unwrap();
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&is_closed);
+        // Ends when nobody has the other end of the terminal open any more, or it is closed.
+        let screen = std::thread::spawn(move || {
             let mut buffer = [0; 4_096];
-            while let Ok(length) = screen.read(&mut buffer) {
-                if length == 0 || sender.send(buffer[..length].to_vec()).is_err() {
-                    return;
+            while !is_over.load(Ordering::SeqCst) {
+                match screen.read(&mut buffer) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    Ok(length) if length > 0 && sender.send(buffer[..length].to_vec()).is_ok() => {}
+                    _ => return,
                 }
             }
         });
-        Self { keyboard, pieces, child, seen: String::new(), waited: 0 }
+        Self { keyboard, is_closed, screen, pieces, child, seen: String::new(), waited: 0 }
+    }
+
+    /// Closes the terminal's window, and waits until the program has noticed.
+    pub(crate) fn close(self) {
+        let Self { keyboard, is_closed, screen, mut child, .. } = self;
+        is_closed.store(true, Ordering::SeqCst);
+        screen.join().unwrap();
+        drop(keyboard);
+        child.wait().unwrap();
+    }
+
+    /// Kills the program.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Waits until this is seen, after whatever was waited for before.

@@ -35,9 +35,16 @@ fn what_is_sent_is_kept_and_it_is_said_what_becomes_of_it() {
         place.convoke(&["send", "order-1", "letters", r#"{"pizza": 2}"#, "--key", "k", "--by", "ann"]);
     assert!(first.status.success());
     assert!(stderr(&first).contains("the run can go on; resume it with the program"), "{}", stderr(&first));
-    let again = place.convoke(&["send", "order-1", "letters", "7", "--key", "k", "--json"]);
+    let again = place.convoke(&["send", "order-1", "letters", r#"{"pizza":2}"#, "--key", "k", "--json"]);
     assert_eq!(document(&again)["is_new"], json!(false));
     assert!(stderr(&again).contains("was sent this before"), "{}", stderr(&again));
+    let other = place.convoke(&["send", "order-1", "letters", "7", "--key", "k"]);
+    assert_eq!(other.status.code(), Some(1));
+    assert!(
+        stderr(&other).contains("was sent something else on `letters` with the key `k`"),
+        "{}",
+        stderr(&other)
+    );
     let text = place.convoke(&["send", "order-1", "letters", "--text", "as it is", "--by", "bob"]);
     assert!(text.status.success());
     assert_eq!(

@@ -138,6 +138,28 @@ fn a_run_works_in_another_folder_if_its_user_says_so() {
     assert_eq!(stdout(&shown), "Made.\n", "a result is shown anywhere: {}", stderr(&shown));
 }
 
+#[test]
+fn nobody_is_sent_to_a_folder_that_is_gone() {
+    let place = workshop(AGENTFILE);
+    place.write("deep/letter.agent", AGENTFILE);
+    place.write("deep/script.toml", crate::workshop::SCRIPT);
+    let store = place.file().display().to_string();
+    let in_store =
+        |folder: &str, words: &[&str]| below(&place, folder, &[&["--store", &store], words].concat());
+    assert_eq!(in_store("deep", &RUN).status.code(), Some(5));
+    assert!(in_store(".", &["answer", "letter-1", "--approve", "--by", "ann"]).status.success());
+    std::fs::remove_dir_all(place.path().join("deep")).unwrap();
+    let refused = in_store(".", &["resume", "letter-1"]);
+    let told = stderr(&refused).replace("\n", " ");
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("is not there any more") && told.contains("`--here`"), "{told}");
+    assert!(!told.contains("cd "), "{told}");
+    let attended = in_store(".", &["attend", "--once"]);
+    assert!(stdout(&attended).contains("is not there any more"), "{}", stdout(&attended));
+    let done = in_store(".", &["resume", "letter-1", "--here", "-m", "scripted/script.toml"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_run_does_not_leave_its_folders_policy_behind() {

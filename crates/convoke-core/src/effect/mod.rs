@@ -361,6 +361,20 @@ impl<'a> NumberedEffect<'a> {
         Ok(())
     }
 
+    /// Takes down what an effect had come to when it was interrupted. That is no outcome: it is performed anew when the run goes on.
+    fn keep_interrupted(
+        &self,
+        request: Bytes,
+        so_far: &impl Serialize,
+        attached: Attachments<'_>,
+    ) -> Result<(), Error> {
+        if self.scope.journal().is_some() {
+            let json = serde_json::to_vec(so_far)?;
+            self.append(Phase::Superseded, Some(request), Some(json.into()), attached);
+        }
+        Ok(())
+    }
+
     fn learn(&self, labels: &Labels) {
         match self.effect {
             EffectKind::Tool => self.scope.learn_from_call(labels),

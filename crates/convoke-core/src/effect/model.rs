@@ -141,6 +141,12 @@ impl Scope {
             Ok(call) => call,
             Err(stop) => {
                 self.node.run.count_model_call(usage.unwrap_or_default(), false);
+                if matches!(stop.root(), Error::Cancelled(_)) {
+                    let error = ModelError::new(ModelErrorKind::Interrupted, stop.to_string());
+                    let call: RecordedCall =
+                        RecordedCall::Err(FailedCall { error: RecordedError::Model(error), usage });
+                    effect.keep_interrupted(stored, &call, attached())?;
+                }
                 let stopped = Err(stop);
                 self.end_call(&message_id, usage, &stopped, false).await;
                 return stopped;

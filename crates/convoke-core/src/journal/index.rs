@@ -128,7 +128,8 @@ impl JournalIndex {
             }
             Phase::Finished => places.finished = place,
             Phase::Superseded => {
-                let superseded = places.finished;
+                // One that was interrupted never counted: what it used is in its only entry.
+                let superseded = if entry.outcome.is_some() { place } else { places.finished };
                 *places = Places { attempts: places.attempts, ..Places::default() };
                 return superseded;
             }

@@ -21,5 +21,5 @@ pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, RecordedOutcome}
 pub(crate) use index::{JournalIndex, STEP_TIMEOUT, Slot};
 pub(crate) use mailbox::Mailbox;
 pub use replies::restore_replies;
-pub(crate) use totals::totals_of;
+pub(crate) use totals::{totals_of, totals_with};
 pub(crate) use writer::{Attachments, Draft, RunJournal, StoredContent};

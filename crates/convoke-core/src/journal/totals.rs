@@ -10,12 +10,19 @@ use crate::store::Totals;
 /// What these entries of a run say it has used. The store's own sum is brought up to date only when the run's status
 /// changes, so of a run that was killed only the journal knows.
 pub(crate) fn totals_of(entries: &[Entry]) -> Totals {
-    let mut totals = Totals::default();
+    totals_with(Totals::default(), entries)
+}
+
+/// The same, for a run that has used this much before.
+pub(crate) fn totals_with(mut totals: Totals, entries: &[Entry]) -> Totals {
     let mut begun: HashSet<(&Path, u32)> = HashSet::new();
     for entry in entries {
         let address = (&entry.path, entry.ordinal);
         match (entry.effect, entry.phase) {
             (EffectKind::Model, Phase::Finished) => add_model_call(&mut totals, entry),
+            (EffectKind::Model, Phase::Superseded) if entry.outcome.is_some() => {
+                add_model_call(&mut totals, entry);
+            }
             (EffectKind::Tool, Phase::Started) => {
                 begun.insert(address);
                 totals.tool_calls += 1;

@@ -131,6 +131,9 @@ async fn conclude<S: State>(
             matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. })));
         // One that is left is as one whose process has ended: its record says that it is under way.
         let is_left = is_left && status == RunStatus::Cancelled;
+        if status == RunStatus::Cancelled {
+            run.count_untold().await;
+        }
         if !is_lost && !is_left {
             let closed = match stored.for_good {
                 true => journal.store().questions(Some(&run.id)).await.unwrap_or_default(),

@@ -59,9 +59,9 @@ pub use workflow::{State, Workflow};
 
 use crate::event::{EventFeed, EventKind, EventSender, RunEnd, Sequencer};
 use crate::intercept::InterceptorStack;
-use crate::journal::RunJournal;
+use crate::journal::{RunJournal, totals_with};
 use crate::message::Usage;
-use crate::store::Totals;
+use crate::store::{Totals, read_entries_from};
 use crate::{Error, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
@@ -82,6 +82,8 @@ pub(crate) struct Run {
     pub(crate) polls: Arc<Polls>,
     /// Set when somebody has told it to end for good.
     pub(crate) ended_for_good: OnceLock<()>,
+    /// What the generations before this one have used.
+    before: Totals,
     totals: Mutex<Totals>,
 }
 
@@ -130,13 +132,14 @@ impl Run {
             names: Names::default(),
             polls,
             ended_for_good: OnceLock::new(),
+            before: Totals::default(),
             totals: Mutex::default(),
         }
     }
 
     /// The same, after so many generations that have used this much.
     pub(crate) fn continued(self, generation: u32, totals: Totals) -> Self {
-        Self { generation, totals: Mutex::new(totals), ..self }
+        Self { generation, before: totals, totals: Mutex::new(totals), ..self }
     }
 
     /// The same, with what was approved for the whole of it.
@@ -177,6 +180,21 @@ impl Run {
 
     pub(crate) fn count_tool_call(&self) {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).tool_calls += 1;
+    }
+
+    /// Counts what the journal says, if it could not be told again to its end before the run was stopped.
+    pub(crate) async fn count_untold(&self) {
+        let Some((journal, first)) =
+            self.journal.as_ref().and_then(|journal| Some((journal, journal.index.first_number()?)))
+        else {
+            return;
+        };
+        if journal.settle().await.is_err() {
+            return;
+        }
+        if let Ok(entries) = read_entries_from(&**journal.store(), &self.id, first).await {
+            *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = totals_with(self.before, &entries);
+        }
     }
 
     pub(crate) fn totals(&self) -> Totals {

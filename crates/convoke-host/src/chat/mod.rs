@@ -6,6 +6,7 @@
 //! After some turns the run continues with what was said so far, so that going on with a long conversation costs no more than going
 //! on with a short one.
 
+mod first_words;
 mod stop;
 mod stored;
 
@@ -19,8 +20,10 @@ use convoke_core::{
 use convoke_steps::task_boxed;
 use serde::{Deserialize, Serialize};
 
+pub use first_words::FirstWords;
 pub use stop::ReplyStop;
-pub use stored::{ChatError, StoredChat};
+pub(crate) use stored::is_chat;
+pub use stored::{ChatError, ContinuedChat, StoredChat};
 
 /// The workflow's name.
 pub const NAME: &str = "chat";

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use convoke_core::store::{RunQuery, RunRecord};
-use convoke_core::{Answer, EffectKind, Error, Fork, RunId, RunStatus, Store, StoreError};
+use convoke_core::{
+    Answer, EffectKind, Error, Fork, PendingQuestion, RunId, RunStatus, Store, StoreError, Timestamp,
+};
 use convoke_history::{History, text};
 
 use super::{Chat, NAME, TURN};
@@ -37,7 +39,7 @@ pub enum ChatError {
         /// The run.
         run: RunId,
     },
-    /// It is not the person's turn.
+    /// It is a question whose answer is not there yet: nobody speaks after that.
     #[error("run {run} does not wait for anybody to speak")]
     NotWaiting {
         /// The run.
@@ -91,28 +93,70 @@ impl StoredChat {
         &self.record.id
     }
 
-    /// The run that it goes on in, with these words said in it, if there are any: another one if it was over.
+    /// Checks whether nothing happens in it until somebody speaks.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn awaits_words(&self, store: &dyn Store) -> Result<bool, ChatError> {
+        match self.record.status {
+            RunStatus::Completed => Ok(self.chat.goes_on),
+            _ => Ok(open_turn(store, self.run()).await?.is_some()),
+        }
+    }
+
+    /// The run that it goes on in, with these words said in it, if there are any: another one if it was over. If it was interrupted
+    /// before it was the person's turn, they are still to be said.
     ///
     /// # Errors
     /// If it cannot go on.
-    pub async fn go_on(self, store: &Arc<dyn Store>, words: Option<String>) -> Result<RunId, ChatError> {
+    pub async fn go_on(
+        self,
+        store: &Arc<dyn Store>,
+        words: Option<String>,
+    ) -> Result<ContinuedChat, ChatError> {
         let run = self.record.id;
         if self.record.status == RunStatus::Completed {
-            return forked(store, run, words).await;
+            return Ok(ContinuedChat { run: forked(store, run, words).await?, unsaid: None });
         }
-        if let Some(words) = words {
-            let open = store.questions(Some(&run)).await?;
-            let Some(turn) = open.into_iter().find(|pending| pending.question.title == TURN) else {
-                return Err(ChatError::NotWaiting { run });
+        let Some(words) = words else { return Ok(ContinuedChat { run, unsaid: None }) };
+        let Some(turn) = open_turn(&**store, &run).await? else {
+            return match self.chat.goes_on {
+                true => Ok(ContinuedChat { run, unsaid: Some(words) }),
+                false => Err(ChatError::NotWaiting { run }),
             };
-            store.answer(&run, &turn.id, Answer::text(words)).await?;
-        }
-        Ok(run)
+        };
+        let unsaid = match store.answer(&run, &turn.id, Answer::text(&*words)).await {
+            // Somebody else has spoken since it was looked at.
+            Err(StoreError::Answered { .. }) => Some(words),
+            answered => {
+                answered?;
+                None
+            }
+        };
+        Ok(ContinuedChat { run, unsaid })
     }
 }
 
+/// A conversation that is to be gone on with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ContinuedChat {
+    /// The run to resume.
+    pub run: RunId,
+    /// What is to be said as soon as it is the person's turn ([`FirstWords`](super::FirstWords)).
+    pub unsaid: Option<String>,
+}
+
+/// The question for the person's words that nobody has answered yet.
+async fn open_turn(store: &dyn Store, run: &RunId) -> Result<Option<PendingQuestion>, StoreError> {
+    let open = store.questions(Some(run)).await?;
+    let Some(turn) = open.into_iter().find(|pending| pending.question.title == TURN) else { return Ok(None) };
+    let is_settled = turn.settled(&store.answers(run, &turn.id).await?, Timestamp::now()).is_some();
+    Ok(Some(turn).filter(|_| !is_settled))
+}
+
 /// Whether a run is a conversation. An Agentfile may have the same name.
-fn is_chat(record: &RunRecord) -> bool {
+pub(crate) fn is_chat(record: &RunRecord) -> bool {
     record.workflow == NAME && Manifest::of(record).is_none()
 }
 

@@ -11,9 +11,10 @@ use convoke_core::{
 use convoke_goals::Values;
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::model::Input;
-use convoke_history::History;
+use convoke_history::{History, text};
 
 use super::{GoOnOptions, Host};
+use crate::chat::is_chat;
 use crate::definition::{DefinitionKind, LoadedFile};
 use crate::equipment::replay_equipment;
 use crate::prepared::{ExecutionOptions, PreparedRun};
@@ -38,9 +39,11 @@ impl Host {
         let kept = Manifest::of_kinds(record, names).and_then(|(name, manifest)| {
             Some((Arc::clone(self.kinds.iter().find(|kind| kind.name() == name)?), manifest))
         });
-        kept.ok_or_else(|| HostError::UnknownKind {
-            run: record.id.clone(),
-            workflow: record.workflow.clone(),
+        kept.ok_or_else(|| match is_chat(record) {
+            true => HostError::Conversation { run: record.id.clone() },
+            false => {
+                HostError::UnknownKind { run: record.id.clone(), workflow: text::one_line(&record.workflow) }
+            }
         })
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use convoke_core::store::RunRecord;
+use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
 use convoke_core::{CancelStatus, Error, RunId, RunStatus, Store, StoreError, cancel_for_good};
 use convoke_tools::scratchpad::Scratchpad;
 
@@ -72,6 +72,15 @@ pub async fn cancel_run(
         record = let_go(store, &record.id).await?;
     }
     Ok(record.id)
+}
+
+/// Checks whether a run was cancelled for good, or is to be: whoever works on it was told, and whoever takes it up will be.
+///
+/// # Errors
+/// Failures of the store.
+pub async fn is_told_to_end(store: &dyn Store, run: &RunId) -> Result<bool, StoreError> {
+    let is_cancelled = store.run(run).await?.is_some_and(|record| is_cancelled_for_good(&record));
+    Ok(is_cancelled || !store.mail(run, CANCEL_CHANNEL, 0, 1).await?.is_empty())
 }
 
 /// Waits until nobody works on a run any more.
