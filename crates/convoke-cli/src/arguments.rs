@@ -166,6 +166,11 @@ pub(crate) enum StoredCommand {
 }
 
 impl StoredCommand {
+    /// Whether it makes the store if there is none: what is to run all the time can be started before the first run.
+    pub(crate) fn makes_store(&self) -> bool {
+        matches!(self, Self::Attend(attend) if !attend.once)
+    }
+
     /// Whether it changes nothing in the store, which then need not be writable.
     pub(crate) fn only_reads(&self) -> bool {
         match self {
@@ -583,7 +588,12 @@ pub(crate) struct Attach {
     pub(crate) run: String,
 }
 
+const AFTER_ATTEND: &str = "\
+Forks are left alone until somebody has resumed them. With `--json`, a line for each run that stopped, as `convoke resume \
+     --output json` gives it. With `--once` the exit code is 1 if a run failed or could not go on; 4 if the store cannot be used.";
+
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_ATTEND)]
 pub(crate) struct Attend {
     /// End when nothing can go on any more, instead of waiting for more.
     #[arg(long)]

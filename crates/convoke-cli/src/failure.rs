@@ -56,6 +56,8 @@ pub(crate) struct Report {
     pub(crate) message: String,
     pub(crate) details: Vec<String>,
     pub(crate) hints: Vec<String>,
+    /// Who works on the run, if that is why.
+    pub(crate) holder: Option<String>,
 }
 
 impl Report {
@@ -82,7 +84,8 @@ impl Report {
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Self {
         let (details, hints) = (Vec::new(), Vec::new());
-        Self::Reported(Box::new(Report { exit, problems: None, message: message.into(), details, hints }))
+        let (problems, holder, message) = (None, None, message.into());
+        Self::Reported(Box::new(Report { exit, problems, message, details, hints, holder }))
     }
 
     /// What was asked for cannot be done.
@@ -133,6 +136,22 @@ impl Failure {
             report.problems = Some(FileProblems::Policy(errors));
         }
         failure
+    }
+
+    /// What the user can do.
+    pub(crate) fn hints(&self) -> &[String] {
+        match self {
+            Self::Reported(report) => &report.hints,
+            Self::Ended(_) | Self::ClosedPipe => &[],
+        }
+    }
+
+    /// Who works on the run, if nothing was done because somebody else does.
+    pub(crate) fn holder(&self) -> Option<&str> {
+        match self {
+            Self::Reported(report) => report.holder.as_deref(),
+            Self::Ended(_) | Self::ClosedPipe => None,
+        }
     }
 
     /// What went wrong, in one line.
@@ -197,7 +216,10 @@ impl From<StoreError> for Failure {
             | StoreError::Failed(_) => Exit::Store,
             _ => Exit::Failed,
         };
-        let failure = Self::new(exit, error.to_string());
+        let mut failure = Self::new(exit, error.to_string());
+        if let (Self::Reported(report), StoreError::Busy { holder, .. }) = (&mut failure, &error) {
+            report.holder = Some(holder.clone());
+        }
         match error {
             StoreError::NotFound { .. } => failure.hint("`convoke runs` lists the runs there are"),
             StoreError::Older { .. } => {

@@ -101,6 +101,7 @@ fn documents(arguments: &Arguments) -> Option<Documents> {
     let format = match &arguments.command {
         Command::Run(run) => run.common.output,
         Command::Stored(arguments::StoredCommand::Resume(resume)) => resume.common.output,
+        Command::Stored(arguments::StoredCommand::Attend(_)) if arguments.json => Format::Ndjson,
         _ => Format::Text,
     };
     match format {
@@ -158,7 +159,10 @@ fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
         Command::Man { folder } => command::man(folder.as_deref(), arguments, output),
         Command::Package(package) => package::command(arguments, package, output),
         Command::Stored(stored) => {
-            let mut session = Session::open(arguments, stored, output)?;
+            let mut session = match stored.makes_store() {
+                true => Session::open_or_make(arguments, output)?,
+                false => Session::open(arguments, stored, output)?,
+            };
             runtime.block_on(command::run(&mut session, stored, arguments))
         }
     };

@@ -1,5 +1,6 @@
 //! The attendant: resumes whatever is due.
 
+use std::future::IntoFuture;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +9,10 @@ use std::time::Duration;
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, millis};
 use convoke_core::store::NewMail;
-use convoke_core::{Answer, Attendant, Registry, RunId, RunStatus, Runner, Runtime, Workflow};
+use convoke_core::{
+    Answer, Attendant, Error, Outcome, Registry, RunId, RunStatus, Runner, Runtime, StoreError, WhenBusy,
+    Workflow,
+};
 use convoke_steps::{Chain, task_boxed};
 
 fn impatient(home: &Home) -> Runtime {
@@ -186,4 +190,44 @@ async fn a_run_that_was_left_in_the_middle_is_gone_on_with() {
     Attendant::new(&impatient(&home), &registry(&workflow)).attend_once().await.unwrap();
     let record = home.store().run(&lease.run).await.unwrap().unwrap();
     assert_eq!((record.status, home.model.calls()), (RunStatus::Completed, 1));
+}
+
+#[tokio::test]
+async fn a_run_that_the_store_failed_is_left_alone_for_a_while_and_not_tried_again_at_once() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")));
+    let input = serde_json::to_string(&Trail::default()).unwrap();
+    let lease = home.store().create(workflow.new_run("left".parse().unwrap(), input)).await.unwrap();
+    home.store().release(&lease);
+    let reports = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reports);
+    // Nothing was written of how it ended, so its record says that it is under way, and nobody holds it.
+    let lost = |run: RunId| async {
+        Ok(Outcome {
+            run,
+            status: RunStatus::Failed,
+            state: serde_json::Value::Null,
+            error: Some(Error::Store(StoreError::Failed("the disk is full".into()))),
+            totals: Default::default(),
+        })
+    };
+    let attendant = Attendant::with(Arc::clone(home.store()), lost).report(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    tokio::time::timeout(millis(2_000), attendant.attend_once()).await.unwrap().unwrap();
+    assert_eq!(reports.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_somebody_has_gone_on_with_meanwhile_can_be_left_alone() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(asks("well?")).then(says("a")));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let epoch = home.store().run(&run).await.unwrap().unwrap().epoch;
+    let since = WhenBusy::RefuseSince { epoch };
+    let resumed = || home.builder().build().resume(&workflow, run.clone()).when_busy(since).into_future();
+    assert_eq!(resumed().await.unwrap().status, RunStatus::Suspended, "nobody has since");
+    let refused = resumed().await.unwrap_err();
+    assert!(matches!(refused, Error::Store(StoreError::Busy { .. })), "{refused}");
+    assert_eq!(home.store().run(&run).await.unwrap().unwrap().holder, None, "it was let go of");
 }

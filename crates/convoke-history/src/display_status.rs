@@ -1,10 +1,12 @@
-//! The display status of a run, as users see it and write it: the status its record has, or `idle` for one that is said to be
-//! running although nobody works on it. Whatever shows a run names it alike.
+//! The display status of a run, as users see it and write it: the status its record has, `idle` for one that is said to be
+//! running although nobody works on it, or `stopped` for one that was cancelled and can go on. Whatever shows a run names it
+//! alike.
 
 use std::time::Duration;
 
 use convoke_core::store::RunRecord;
 use convoke_core::{RunStatus, Timestamp};
+use serde::Deserialize;
 
 use super::Tone;
 
@@ -22,29 +24,34 @@ use super::Tone;
 pub enum DisplayStatus {
     /// Nobody works on it: it was interrupted, or has not begun. It waits to be resumed.
     Idle,
+    /// Whoever worked on it was told to stop. It waits to be resumed; one that is *cancelled* was cancelled for good.
+    Stopped,
     /// What its record says.
     Status(RunStatus),
 }
 
 impl DisplayStatus {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; RunStatus::ALL.len() + 1] = {
-        let mut all = [Self::Idle; RunStatus::ALL.len() + 1];
-        let mut index = 0;
-        while index < RunStatus::ALL.len() {
-            // After `running`, which is the first.
-            let place = if index == 0 { 0 } else { index + 1 };
-            all[place] = Self::Status(RunStatus::ALL[index]);
-            index += 1;
-        }
-        all
-    };
+    pub const ALL: [Self; RunStatus::ALL.len() + 2] = [
+        Self::Status(RunStatus::Running),
+        Self::Idle,
+        Self::Status(RunStatus::Suspended),
+        Self::Status(RunStatus::Completed),
+        Self::Status(RunStatus::Failed),
+        Self::Stopped,
+        Self::Status(RunStatus::Cancelled),
+        Self::Status(RunStatus::TimedOut),
+        Self::Status(RunStatus::BudgetExhausted),
+        Self::Status(RunStatus::Halted),
+        Self::Status(RunStatus::Denied),
+    ];
 
     /// Returns the status of this run.
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         match (record.status, &record.holder) {
             (RunStatus::Running, None) => Self::Idle,
+            (RunStatus::Cancelled, _) if !is_cancelled_for_good(record) => Self::Stopped,
             (status, _) => Self::Status(status),
         }
     }
@@ -54,6 +61,7 @@ impl DisplayStatus {
     pub fn status(self) -> RunStatus {
         match self {
             Self::Idle => RunStatus::Running,
+            Self::Stopped => RunStatus::Cancelled,
             Self::Status(status) => status,
         }
     }
@@ -63,6 +71,7 @@ impl DisplayStatus {
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
+            Self::Stopped => "stopped",
             Self::Status(status) => status.name(),
         }
     }
@@ -71,7 +80,7 @@ impl DisplayStatus {
     #[must_use]
     pub fn tone(self) -> Tone {
         match self {
-            Self::Idle => Tone::Caution,
+            Self::Idle | Self::Stopped => Tone::Caution,
             Self::Status(status) => Tone::of(status),
         }
     }
@@ -81,6 +90,20 @@ impl DisplayStatus {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
+}
+
+/// As much of a run's end as is needed to tell whether it is one for good.
+#[derive(Deserialize)]
+struct End {
+    #[serde(default)]
+    for_good: bool,
+}
+
+/// Checks whether a run was cancelled for good.
+#[must_use]
+pub fn is_cancelled_for_good(record: &RunRecord) -> bool {
+    let outcome = record.outcome.as_deref().filter(|_| record.status == RunStatus::Cancelled);
+    outcome.is_some_and(|json| serde_json::from_slice::<End>(json).is_ok_and(|end| end.for_good))
 }
 
 /// Returns how long a run took, or has been going on. Of one that was interrupted nobody knows.

@@ -63,7 +63,7 @@ pub use attempt::{Attempt, EntryMark};
 pub use chronicle::{ChronicleEntry, ChronicleEvent, Resumption};
 pub use conversation::{Conversations, PromptDelta, PromptDeltas};
 pub use detail::{Detail, ToolOutcome};
-pub use display_status::{DisplayStatus, run_duration};
+pub use display_status::{DisplayStatus, is_cancelled_for_good, run_duration};
 pub use effect::{Effect, EffectStatus};
 pub use ending::Ending;
 pub use replacement::{check_outcome, outcome_example};

@@ -5,21 +5,7 @@
 
 use convoke_core::RunStatus;
 use convoke_core::store::RunRecord;
-use serde::Deserialize;
-
-/// As much of a run's end as is needed to tell whether it is one for good.
-#[derive(Deserialize)]
-struct End {
-    #[serde(default)]
-    for_good: bool,
-}
-
-/// Checks whether a run was cancelled for good.
-#[must_use]
-pub fn is_cancelled_for_good(record: &RunRecord) -> bool {
-    let outcome = record.outcome.as_deref().filter(|_| record.status == RunStatus::Cancelled);
-    outcome.is_some_and(|json| serde_json::from_slice::<End>(json).is_ok_and(|end| end.for_good))
-}
+pub use convoke_history::is_cancelled_for_good;
 
 /// Checks whether resuming can lead to another end than the one it has.
 #[must_use]

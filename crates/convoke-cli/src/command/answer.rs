@@ -7,7 +7,7 @@ use convoke_core::{Answer, Decision, PendingQuestion, StoreError};
 use convoke_history::account::answer_text;
 use convoke_history::json::QuestionView;
 use convoke_history::{History, OpenQuestion};
-use convoke_host::{json_answer, media_answer, user_name};
+use convoke_host::{Manifest, json_answer, media_answer, user_name};
 
 use super::resume;
 use crate::arguments::{self, Arguments};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::run::ResumeArguments;
 use crate::select;
-use crate::session::Session;
+use crate::session::{Session, secret_options};
 use crate::terminal::text;
 
 pub(super) async fn run(
@@ -62,7 +62,16 @@ pub(super) async fn run(
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&answer_text(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
     if goes_on {
-        return resume::go_on(session, &history.record, &wanted, all).await;
+        let gone_on = resume::go_on(session, &history.record, &wanted, all).await;
+        let Some(holder) = gone_on.as_ref().err().and_then(Failure::holder) else { return gone_on };
+        // It took the run up since it was looked at: the answer is what it goes on with.
+        if session.json
+            && let Some(open) = open
+        {
+            session.output.json(&QuestionView::new(open, session.now))?;
+        }
+        session.output.note(&format!("{holder} goes on with it"));
+        return Ok(());
     }
     session.output.note(&what_next(session, &history, open));
     Ok(())
@@ -112,7 +121,14 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
     match history.questions.iter().filter(|open| open.settled(session.now).is_none()).count() as u64 {
         0 => match &record.holder {
             Some(holder) => format!("{holder} goes on with it"),
-            None => format!("to let the run go on, {}", session.resuming(record)),
+            None => {
+                let needs_nobody = |kept: Manifest| kept.policy.is_none() && secret_options(&kept).is_empty();
+                let attended = match Manifest::of(record).is_some_and(needs_nobody) {
+                    true => "; a `convoke attend` does so by itself",
+                    false => "",
+                };
+                format!("to let the run go on, {}{attended}", session.resuming(record))
+            }
         },
         waiting => format!("the run waits for {}", human::count(waiting, "more answer")),
     }

@@ -237,7 +237,7 @@ fn failure(session: &Session<'_>, history: &History) -> Option<Failure> {
                     .hint(format!("to let it go on, {}", session.resuming(record))),
             );
         }
-        DisplayStatus::Status(status) => status,
+        standing => standing.status(),
     };
     let error = history.ending.as_ref().and_then(|ending| ending.error.clone());
     let message = error.unwrap_or_else(|| status.to_string());

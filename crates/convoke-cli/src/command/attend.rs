@@ -1,21 +1,31 @@
 //! `convoke attend`: goes on with runs that are due, and says what became of them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use convoke_core::{Error, Outcome, RunId, RunStatus};
-use convoke_host::Host;
+use convoke_host::{Host, Manifest};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::resume;
 use crate::arguments::{Arguments, Attend};
 use crate::configuration;
-use crate::failure::Failure;
-use crate::run::Signals;
+use crate::failure::{Exit, Failure};
+use crate::run::{ESTIMATED, ResumeArguments, RunNotes, RunReport, RunSource, Signals, why_cancelled};
 use crate::session::Session;
 use crate::terminal::text;
 
 /// Reports that wait to be shown. If there are more, the oldest are shown and the rest is in the store.
 const REPORTS: usize = 1024;
+
+/// Something to say about a run.
+enum News {
+    /// Worth knowing when it goes on.
+    Note(RunId, String),
+    /// It stopped, or did not go on.
+    Stopped(RunId, Box<Result<Outcome<Value>, Error>>),
+}
 
 pub(super) async fn run(
     session: &mut Session<'_>,
@@ -24,10 +34,15 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
     let host = Host::builder(config).store_file(&arguments.store).store(Arc::clone(&session.store));
-    let (sender, mut reports) = mpsc::channel(REPORTS);
-    let attendant = Arc::new(host.build()?).attend()?.at_once(wanted.at_once).report(move |run, outcome| {
-        let _ = sender.try_send(report(run, outcome));
-    });
+    let host = Arc::new(host.build()?);
+    let (sender, mut news) = mpsc::channel(REPORTS);
+    let notes = sender.clone();
+    let attendant = host
+        .attend_noting(move |run, note| drop(notes.try_send(News::Note(run.clone(), note.to_owned()))))?
+        .at_once(wanted.at_once)
+        .report(move |run, outcome| {
+            drop(sender.try_send(News::Stopped(run.clone(), Box::new(outcome.clone()))));
+        });
     if !wanted.once {
         session.output.aside("goes on with runs of this folder as soon as they can; Ctrl-C ends that");
     }
@@ -39,40 +54,132 @@ pub(super) async fn run(
         }
     };
     tokio::pin!(attending);
+    let mut reporter = Reporter { host, notes: HashMap::new(), has_failures: false };
     let ended = loop {
         tokio::select! {
             biased;
-            Some(report) = reports.recv() => give(session, &report)?,
+            Some(news) = news.recv() => reporter.tell(session, news).await?,
             ended = &mut attending => break ended,
             // What is under way is left where it is: whoever attends next goes on with it.
             _ = signals.next() => break Ok(()),
         }
     };
-    while let Ok(report) = reports.try_recv() {
-        give(session, &report)?;
+    while let Ok(news) = news.try_recv() {
+        reporter.tell(session, news).await?;
     }
-    Ok(ended?)
+    ended?;
+    match wanted.once && reporter.has_failures {
+        true => Err(Failure::Ended(Exit::Failed)),
+        false => Ok(()),
+    }
 }
 
-/// What became of a run, as a document.
-fn report(run: &RunId, outcome: &Result<Outcome<Value>, Error>) -> Value {
-    match outcome {
-        Ok(outcome) => {
-            let error = outcome.error.as_ref().filter(|_| outcome.status != RunStatus::Suspended);
-            json!({"run": run, "status": outcome.status, "error": error.map(ToString::to_string)})
+/// Says what became of runs.
+struct Reporter {
+    host: Arc<Host>,
+    /// What was said when runs went on that are under way.
+    notes: HashMap<RunId, Vec<String>>,
+    /// Whether a run failed, or should have gone on and could not.
+    has_failures: bool,
+}
+
+impl Reporter {
+    async fn tell(&mut self, session: &mut Session<'_>, news: News) -> Result<(), Failure> {
+        match news {
+            News::Note(run, note) => {
+                session.output.note(&format!("{run}: {note}"));
+                self.notes.entry(run).or_default().push(note);
+                Ok(())
+            }
+            News::Stopped(run, outcome) => {
+                let notes = self.notes.remove(&run).unwrap_or_default();
+                match *outcome {
+                    // Nothing is written of how it ended: it is to be gone on with again.
+                    Ok(Outcome { error: Some(error), .. }) if matches!(error.root(), Error::Store(_)) => {
+                        self.not_gone_on(session, &run, &notes, error).await
+                    }
+                    Ok(outcome) => self.stopped(session, &outcome, notes).await,
+                    Err(error) => self.not_gone_on(session, &run, &notes, error).await,
+                }
+            }
         }
-        Err(error) => json!({"run": run, "status": null, "error": error.to_string()}),
+    }
+
+    /// What became of a run, as where somebody resumed it.
+    async fn stopped(
+        &mut self,
+        session: &mut Session<'_>,
+        outcome: &Outcome<Value>,
+        mut notes: Vec<String>,
+    ) -> Result<(), Failure> {
+        let run = &outcome.run;
+        // It may have been deleted since.
+        let Some(record) = session.store.run(run).await? else { return Ok(()) };
+        let (loaded, manifest) = self.host.restore(&record)?;
+        let source = RunSource { definition: &**loaded.valid()?, manifest: &manifest };
+        if outcome.totals.usage.is_estimated {
+            notes.push(ESTIMATED.to_owned());
+            session.output.note(&format!("{run}: {ESTIMATED}"));
+        }
+        let cancelled = match outcome.status {
+            RunStatus::Cancelled => why_cancelled(session, outcome).await?,
+            _ => None,
+        };
+        let about = RunNotes { cancelled, notes, ..RunNotes::default() };
+        let report = RunReport::of(session, source, outcome, &about).await?;
+        self.has_failures |= report.failure.is_some() && outcome.status != RunStatus::Cancelled;
+        for lack in report.lacks() {
+            session.output.note(&format!("{run}: {lack}"));
+        }
+        if session.json {
+            session.output.json_line(&report.document(None, outcome, &about))?;
+            return session.output.flush();
+        }
+        line(session, run, outcome.status.name(), report.failure.as_ref())
+    }
+
+    /// A run that did not go on, and why.
+    async fn not_gone_on(
+        &mut self,
+        session: &mut Session<'_>,
+        run: &RunId,
+        notes: &[String],
+        error: Error,
+    ) -> Result<(), Failure> {
+        // Those that need their user are left alone, which is no failure.
+        let is_left_alone = matches!(error, Error::Refused(_));
+        self.has_failures |= !is_left_alone;
+        let failure = match session.store.run(run).await?.filter(|_| is_left_alone) {
+            None => Failure::from(error),
+            Some(record) => {
+                let unfit = Manifest::of(&record).and_then(|kept| {
+                    let unnamed = ResumeArguments::default();
+                    resume::must_fit(session, &self.host, &record, &kept, &unnamed).err()
+                });
+                unfit.unwrap_or_else(|| Failure::from(error).hint(session.resuming(&record)))
+            }
+        };
+        if session.json {
+            let document = json!({"run": run, "status": null, "notes": notes, "error": failure.error()});
+            session.output.json_line(&document)?;
+            return session.output.flush();
+        }
+        line(session, run, "did not go on", Some(&failure))
     }
 }
 
-fn give(session: &mut Session<'_>, report: &Value) -> Result<(), Failure> {
-    if session.json {
-        session.output.json_line(report)?;
-        return session.output.flush();
+/// A line about a run, and what can be done about it beside that.
+fn line(
+    session: &mut Session<'_>,
+    run: &RunId,
+    status: &str,
+    failure: Option<&Failure>,
+) -> Result<(), Failure> {
+    let why = failure.map(|failure| format!(": {}", text::one_line(&failure.message())));
+    session.output.plain(&text::clean(&format!("{run}  {status}{}", why.unwrap_or_default())))?;
+    session.output.flush()?;
+    for hint in failure.into_iter().flat_map(Failure::hints) {
+        session.output.note(&format!("{run}: {hint}"));
     }
-    let status = report["status"].as_str().unwrap_or("did not go on");
-    let line = format!("{}  {status}", report["run"].as_str().unwrap_or_default());
-    let error = report["error"].as_str().map(|error| format!(": {}", text::one_line(error)));
-    session.output.plain(&text::clean(&format!("{line}{}", error.unwrap_or_default())))?;
-    session.output.flush()
+    Ok(())
 }

@@ -15,7 +15,7 @@ use crate::select;
 use crate::session::Session;
 
 /// How long a process that was told is waited for: it may have a command to end, and a call to give up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
@@ -25,8 +25,11 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result
     let told = |holder: &str| output.note(&format!("{holder} works on it, and was told to stop"));
     let waiting = cancel_run(&*session.store, record, &reason, told);
     let cancelled = tokio::time::timeout(PATIENCE, waiting).await.map_err(|_| {
-        Failure::failed("whoever works on the run was told to stop, and still does")
-            .hint("it ends before it does anything else; `convoke runs` says when it has")
+        let runs = format!("`{}` says when it has ended", session.command("runs"));
+        Failure::failed("whoever works on the run was told to stop, and has not stopped yet")
+            .hint("the request is kept: the run ends before it does anything else, by that process when it gets to it (it may be \
+                   stopped, or at something that takes long), or by whoever takes the run up if that process is gone")
+            .hint(runs)
     })?;
     let run = cancelled.map_err(|error| match error {
         HostError::Ended { run, status } => {

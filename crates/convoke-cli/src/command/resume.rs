@@ -111,7 +111,7 @@ pub(super) fn must_have_what_it_takes(
 }
 
 /// Refuses to go on with a run that does not fit here, and says what does.
-fn must_fit(
+pub(super) fn must_fit(
     session: &Session<'_>,
     host: &Host,
     record: &RunRecord,

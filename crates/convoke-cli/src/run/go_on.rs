@@ -26,7 +26,7 @@ use crate::terminal::{Output, Spinner};
 use crate::{fork_advice, host, logging};
 
 /// What the user should know about a run in which a model did not say what it used.
-const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
+pub(crate) const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
                          back, and limits hold by that";
 
 /// Gets hold of the model of a run. One that runs in this process is fetched first if need be.
@@ -133,7 +133,10 @@ pub(crate) async fn go_on(
 }
 
 /// Why a run was cancelled for good, if it was.
-async fn why_cancelled<S>(session: &Session<'_>, outcome: &Outcome<S>) -> Result<Option<String>, Failure> {
+pub(crate) async fn why_cancelled<S>(
+    session: &Session<'_>,
+    outcome: &Outcome<S>,
+) -> Result<Option<String>, Failure> {
     let record = session.store.run(&outcome.run).await?;
     let reason = match outcome.error.as_ref().map(Error::root) {
         Some(Error::Cancelled(reason)) => reason.to_string(),

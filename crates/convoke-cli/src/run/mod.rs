@@ -24,9 +24,9 @@ mod watch;
 
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
 pub(crate) use display::{Display, Verbosity};
-pub(crate) use go_on::{go_on, load, open};
+pub(crate) use go_on::{ESTIMATED, go_on, load, open, why_cancelled};
 pub(crate) use hide_secrets::take_secrets_off;
 pub(crate) use keyboard::Keyboard;
 pub(crate) use prompt::Prompt;
-pub(crate) use result::{RunNotes, RunSource, give_of, tell_questions, unanswered};
+pub(crate) use result::{RunNotes, RunReport, RunSource, give_of, tell_questions, unanswered};
 pub(crate) use signals::{Signals, outlive_file_limits};

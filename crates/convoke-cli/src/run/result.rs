@@ -77,6 +77,83 @@ pub(crate) struct RunSource<'a> {
     pub(crate) manifest: &'a Manifest,
 }
 
+/// What a run came to, whoever is told and how.
+pub(crate) struct RunReport {
+    state: GoalState,
+    result: Option<String>,
+    /// The questions that nobody has answered yet.
+    open: Vec<OpenQuestion>,
+    /// The command that goes on with it.
+    resume: String,
+    /// Why it did not complete; `None` if it did, or waits for somebody.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl RunReport {
+    pub(crate) async fn of(
+        session: &Session<'_>,
+        source: RunSource<'_>,
+        outcome: &Outcome<Value>,
+        about: &RunNotes,
+    ) -> Result<Self, Failure> {
+        // What other kinds of files come to is in their result alone.
+        let state: GoalState = match source.definition.agentfile() {
+            Some(_) => serde_json::from_value(outcome.state.clone())
+                .map_err(|source| HostError::Unreadable { run: outcome.run.clone(), source })?,
+            None => GoalState::default(),
+        };
+        let is_completed = outcome.status == RunStatus::Completed;
+        let result = if is_completed { source.definition.result(&outcome.state) } else { None };
+        let open = match outcome.status {
+            RunStatus::Suspended => unanswered(session, &outcome.run).await?,
+            _ => Vec::new(),
+        };
+        let resume = session.resume(&outcome.run, source.manifest);
+        let failure = failure(session, source, outcome, about, &resume).await?;
+        Ok(Self { state, result, open, resume, failure })
+    }
+
+    /// The document of it; `kind` where it is one line of several.
+    pub(crate) fn document<'a>(
+        &'a self,
+        kind: Option<&'static str>,
+        outcome: &'a Outcome<Value>,
+        about: &'a RunNotes,
+    ) -> impl Serialize + use<'a> {
+        let state = &self.state;
+        RunDocument {
+            kind,
+            run: &outcome.run,
+            status: outcome.status,
+            result: self.result.clone(),
+            outputs: &state.outputs,
+            unconverged: &state.unconverged,
+            missing: &state.missing,
+            cut_short: &state.cut_short,
+            skipped: &state.skipped,
+            questions: self.open.iter().map(|open| QuestionView::new(open, Timestamp::now())).collect(),
+            spent: SpentView::from(&outcome.totals),
+            notes: &about.notes,
+            error: self.failure.as_ref().map_or(Value::Null, Failure::error),
+        }
+    }
+
+    /// What it lacks, also if it is done.
+    pub(crate) fn lacks(&self) -> Vec<String> {
+        let GoalState { unconverged, missing, cut_short, .. } = &self.state;
+        let unconverged = unconverged.iter().map(|(name, cap)| {
+            let iterations = human::count(u64::from(*cap), "iteration");
+            format!("`{name}` came to its limit of {iterations} without an end")
+        });
+        let missing = missing.iter().map(|(name, outputs)| {
+            let outputs: Vec<String> = outputs.iter().map(|output| format!("`{output}`")).collect();
+            format!("`{name}` answered without {}, which it was to give", outputs.join(", "))
+        });
+        let cut_short = cut_short.iter().map(|(name, reason)| format!("`{name}` was cut short: {reason}"));
+        unconverged.chain(missing).chain(cut_short).collect()
+    }
+}
+
 /// The same for a run that nothing was prepared for.
 pub(crate) async fn give_of(
     session: &mut Session<'_>,
@@ -85,61 +162,24 @@ pub(crate) async fn give_of(
     outcome: &Outcome<Value>,
     about: RunNotes,
 ) -> Result<(), Failure> {
-    // What other kinds of files come to is in their result alone.
-    let state: GoalState = match source.definition.agentfile() {
-        Some(_) => serde_json::from_value(outcome.state.clone())
-            .map_err(|source| HostError::Unreadable { run: outcome.run.clone(), source })?,
-        None => GoalState::default(),
-    };
     let format = if session.json && format == Format::Text { Format::Json } else { format };
     let is_completed = outcome.status == RunStatus::Completed;
-    let result = if is_completed { source.definition.result(&outcome.state) } else { None };
-    let open = match outcome.status {
-        RunStatus::Suspended => unanswered(session, &outcome.run).await?,
-        _ => Vec::new(),
-    };
-    let resume = session.resume(&outcome.run, source.manifest);
-    let failure = failure(session, source, outcome, &about, &resume).await?;
-    let document = RunDocument {
-        kind: (format == Format::Ndjson).then_some("result"),
-        run: &outcome.run,
-        status: outcome.status,
-        result: result.clone(),
-        outputs: &state.outputs,
-        unconverged: &state.unconverged,
-        missing: &state.missing,
-        cut_short: &state.cut_short,
-        skipped: &state.skipped,
-        questions: open.iter().map(|open| QuestionView::new(open, Timestamp::now())).collect(),
-        spent: SpentView::from(&outcome.totals),
-        notes: &about.notes,
-        error: failure.as_ref().map_or(Value::Null, Failure::error),
-    };
+    let report = RunReport::of(session, source, outcome, &about).await?;
+    let kind = (format == Format::Ndjson).then_some("result");
     let given = match format {
-        Format::Json => session.output.json(&document),
-        Format::Ndjson => session.output.last_json_line(&document),
-        Format::Text => result.map_or(Ok(()), |text| session.output.verbatim(&text)),
+        Format::Json => session.output.json(&report.document(kind, outcome, &about)),
+        Format::Ndjson => session.output.last_json_line(&report.document(kind, outcome, &about)),
+        Format::Text => report.result.as_ref().map_or(Ok(()), |text| session.output.verbatim(text)),
     };
     match given.and_then(|()| session.output.flush()) {
         // What to do next is said all the same.
         Err(Failure::ClosedPipe) if !is_completed => {}
         given => given?,
     }
-    for (name, cap) in &state.unconverged {
-        session.output.note(&format!(
-            "`{name}` came to its limit of {} without an end",
-            human::count(u64::from(*cap), "iteration")
-        ));
+    for lack in report.lacks() {
+        session.output.note(&lack);
     }
-    for (name, outputs) in &state.missing {
-        let outputs: Vec<String> = outputs.iter().map(|output| format!("`{output}`")).collect();
-        session
-            .output
-            .note(&format!("`{name}` answered without {}, which it was to give", outputs.join(", ")));
-    }
-    for (name, reason) in &state.cut_short {
-        session.output.note(&format!("`{name}` was cut short: {reason}"));
-    }
+    let RunReport { open, resume, failure, .. } = report;
     match (outcome.status, failure) {
         (RunStatus::Cancelled, _) => {
             let note = match about.cancelled {

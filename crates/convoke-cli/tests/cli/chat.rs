@@ -162,7 +162,7 @@ fn a_question_that_is_broken_off_leaves_a_run_that_was_stopped() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
     assert!(stderr(&output).contains("go on with `convoke chat --continue"), "{}", stderr(&output));
-    assert!(runs().contains("cancelled"), "{}", runs());
+    assert!(runs().contains("stopped"), "{}", runs());
 }
 
 fn without_run(seen: &str) -> String {

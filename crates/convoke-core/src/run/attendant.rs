@@ -160,6 +160,8 @@ impl Attendant {
     fn put_down(&self, active: &mut ActiveRuns, run: RunId, outcome: &Result<Outcome<Value>, Error>) {
         active.claimed.remove(&run);
         let pause = match outcome {
+            // It says that it is under way still, so it is due at once: whatever fills the disk is to be given time to end.
+            Ok(outcome) if is_lost(outcome) => Some(PAUSE),
             Ok(_) => None,
             // Somebody was faster: the store says when it is free again.
             Err(Error::Store(StoreError::Busy { .. })) => return,
@@ -171,6 +173,11 @@ impl Attendant {
             active.left_alone.insert(run, Timestamp::now() + pause);
         }
     }
+}
+
+/// Whether a run stopped because the store failed, so that nothing is written of how it ended.
+fn is_lost(outcome: &Outcome<Value>) -> bool {
+    matches!(outcome.error.as_ref().map(Error::root), Some(Error::Store(_)))
 }
 
 impl std::fmt::Debug for Attendant {

@@ -55,7 +55,7 @@ impl Fork {
         self
     }
 
-    /// Makes the new run. Resume it to let it go on.
+    /// Makes the new run. Resume it to let it go on: no [attendant](crate::Attendant) does before somebody has.
     ///
     /// # Errors
     /// If there is no such run or entry, or the new id is taken.

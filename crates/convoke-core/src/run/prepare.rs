@@ -149,6 +149,14 @@ async fn resume<S: State>(
             Err(error) => return Err(error.into()),
         }
     };
+    if let WhenBusy::RefuseSince { epoch } = when_busy
+        && lease.epoch > epoch + 1
+    {
+        store.release(&lease);
+        return Err(
+            StoreError::Busy { run: id, holder: "another process, which has let go of it".into() }.into()
+        );
+    }
     let claimed = ClaimedLease { store: Arc::clone(store), lease: Some(lease) };
     // Read anew: between the look and the claim another may have gone on with the run, or finished it.
     let record = find(store, &id).await?;

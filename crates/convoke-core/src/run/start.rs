@@ -30,6 +30,12 @@ pub enum WhenBusy {
     Wait,
     /// Take the run over. The other stops at its next effect.
     TakeOver,
+    /// Refuse, also if somebody has claimed the run since it was looked at and has let go of it by now: whatever there was to do is
+    /// done.
+    RefuseSince {
+        /// The claim that was in force then, [`RunRecord::epoch`](crate::store::RunRecord::epoch).
+        epoch: u64,
+    },
 }
 
 /// The treatment of a run when whoever waits for it does not any more.

@@ -107,7 +107,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Runs that can go on by a time and that nobody holds, the earliest first, at most `limit`: suspended ones, when what they
     /// [wait](WaitConditions) for has come, or their question is settled, or the time is there; and those that are said to be running, because
-    /// whoever worked on them is gone.
+    /// whoever worked on them is gone. A [fork](NewRun::forked_from) that nobody has claimed since it was made is not among them: it
+    /// waits for whoever made it to say how it is to go on.
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>>;
 
     /// Says something whenever it is worth looking again: at one run's mail, or at what is [due](Self::due). Whoever else writes

@@ -1,12 +1,13 @@
 //! Runs that are in the store: what they were started from, going on with them, attending to them, reading along, answering.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::store::RunRecord;
 use convoke_core::{
     Answer, Attendant, Error, Position, QuestionId, Registry, RunId, Runtime, StoreError, Subscription,
-    Toolset, WhenDropped,
+    Toolset, WhenBusy, WhenDropped,
 };
 use convoke_goals::Values;
 use convoke_goals::agentfile::Source;
@@ -14,6 +15,7 @@ use convoke_goals::agentfile::model::Input;
 use convoke_history::{History, text};
 
 use super::{GoOnOptions, Host};
+use crate::agentfile::is_standard_input;
 use crate::chat::is_chat;
 use crate::definition::{DefinitionKind, LoadedFile};
 use crate::equipment::replay_equipment;
@@ -112,6 +114,12 @@ impl Host {
             manifest.model = options.model;
         }
         let mut notes = Vec::new();
+        if self.has_changed(&manifest) {
+            notes.push(format!(
+                "{} has changed since; the run goes on with the file as it was",
+                manifest.path
+            ));
+        }
         let mut prepared =
             self.prepare_again(loaded, manifest, options.secrets, ServerStartup::Start, &mut notes).await?;
         prepared.load(&mut |note| notes.push(note.to_owned())).await?;
@@ -125,6 +133,12 @@ impl Host {
         };
         let running = prepared.go_on(store, run.clone(), how, &mut notes);
         Ok(running.noting(notes))
+    }
+
+    /// Whether the file of a run is another now than when the run began. One that is gone has not changed.
+    fn has_changed(&self, manifest: &Manifest) -> bool {
+        let is_file = !is_standard_input(Path::new(&manifest.path));
+        is_file && self.load(&manifest.path).is_ok_and(|now| now.differs_from(manifest))
     }
 
     /// Refuses to go on with a run anywhere but where it was begun, or without the policy that was named for it, unless the options
@@ -164,16 +178,33 @@ impl Host {
     /// # Errors
     /// If the store cannot be opened.
     pub fn attend(self: &Arc<Self>) -> Result<Attendant, HostError> {
-        let host = Arc::clone(self);
+        self.attend_noting(|_, _| {})
+    }
+
+    /// Attends to runs as [`attend`](Self::attend) does, and tells somebody what is worth saying when one goes on.
+    ///
+    /// # Errors
+    /// If the store cannot be opened.
+    pub fn attend_noting(
+        self: &Arc<Self>,
+        note: impl Fn(&RunId, &str) + Send + Sync + 'static,
+    ) -> Result<Attendant, HostError> {
+        let (host, note) = (Arc::clone(self), Arc::new(note));
         Ok(Attendant::with(self.store()?, move |run| {
-            let host = Arc::clone(&host);
+            let (host, note) = (Arc::clone(&host), Arc::clone(&note));
             async move {
-                let options = GoOnOptions {
-                    patience: Some(ATTENDED_PATIENCE),
-                    when_dropped: WhenDropped::Leave,
-                    ..GoOnOptions::default()
+                let going_on = async {
+                    let options = GoOnOptions {
+                        patience: Some(ATTENDED_PATIENCE),
+                        // Until everything is there that it takes, another process may have gone on with it.
+                        when_busy: WhenBusy::RefuseSince { epoch: host.record_of(&run).await?.epoch },
+                        when_dropped: WhenDropped::Leave,
+                        ..GoOnOptions::default()
+                    };
+                    let active = host.go_on(&run, options).await?;
+                    active.notes().iter().for_each(|said| note(&run, said));
+                    active.finish().await
                 };
-                let going_on = async { host.go_on(&run, options).await?.finish().await };
                 going_on.await.map(|finished| finished.outcome).map_err(Error::from)
             }
         }))

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use convoke_core::store::{
-    AwaitedChannel, Batch, Lease, NewMail, OnBusy, PostReceipt, WaitConditions, reply_channel,
+    AwaitedChannel, Batch, ForkPoint, Lease, NewMail, NewRun, OnBusy, PostReceipt, WaitConditions,
+    reply_channel,
 };
 use convoke_core::{Answer, Question, RunStatus, Store, StoreError, Timestamp};
 use futures_util::StreamExt;
@@ -11,7 +12,7 @@ use futures_util::future::{join, join3};
 use futures_util::stream::BoxStream;
 
 use super::Backend;
-use super::samples::{change, entry, finish, fresh, id, make, question, refused};
+use super::samples::{change, entry, finish, fresh, id, make, new_run, question, refused};
 
 fn mail(channel: &str, payload: u64) -> NewMail {
     NewMail::json(channel, &payload).expect("a number is JSON")
@@ -171,6 +172,19 @@ pub async fn runs_under_way_are_not_in_the_way_of_those_that_are_due<B: Backend>
     let mut due: Vec<&str> = due.iter().map(|due| due.run.as_str()).collect();
     due.sort_unstable();
     assert_eq!(due, ["due", "left"]);
+}
+
+/// A fork is due when somebody who went on with it has left it, not when it is made.
+pub async fn a_fork_is_due_once_somebody_has_gone_on_with_it<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let from = make(&*store, "other").await;
+    let forked_from = Some(ForkPoint { run: from.run, at: 1 });
+    let made = store.create(NewRun { forked_from, ..new_run("fork") }).await.expect("a fork can be made");
+    let_go(&*store, &made).await;
+    assert_eq!(due(&*store).await, [] as [&str; 0], "it waits for whoever made it");
+    let taken = store.claim(&made.run, OnBusy::Refuse).await.expect("nobody has it");
+    let_go(&*store, &taken).await;
+    assert_eq!(due(&*store).await, ["fork"], "it was left in the middle");
 }
 
 /// A suspended run is due when its question is settled, by an answer before or after it was suspended, and not by one of two

@@ -113,6 +113,7 @@ pub async fn run_all<B: Backend>(backend: &B) {
     a_run_is_due_when_it_is_sent_what_it_waits_for(backend).await;
     a_run_is_due_when_its_time_has_come(backend).await;
     runs_under_way_are_not_in_the_way_of_those_that_are_due(backend).await;
+    a_fork_is_due_once_somebody_has_gone_on_with_it(backend).await;
     a_run_is_due_when_its_question_is_settled(backend).await;
     an_answer_that_comes_early_is_kept(backend).await;
     a_run_that_is_told_to_end_is_due(backend).await;

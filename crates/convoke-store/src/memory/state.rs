@@ -165,7 +165,9 @@ impl State {
         let free = self.runs.values().map(|run| &run.record).filter(|record| record.holder.is_none());
         let mut due: Vec<DueRun> = free
             .filter_map(|record| {
-                let left = (record.status == RunStatus::Running).then_some(record.updated);
+                let is_untouched_fork = record.forked_from.is_some() && record.epoch == 1;
+                let is_left = record.status == RunStatus::Running && !is_untouched_fork;
+                let left = is_left.then_some(record.updated);
                 Some(DueRun { run: record.id.clone(), at: record.wake.or(left)? })
             })
             .filter(|due| due.at <= by)

@@ -1,7 +1,8 @@
 //! A check that the open file is still the one others will find.
 //!
 //! A file that is deleted, replaced or moved while it is open can be written to for ever, and nobody will read it. Looked
-//! at after each commit, before anybody is told that something is durable: two questions to the file system.
+//! at after each commit, before anybody is told that something is durable: two questions to the file system. And whenever
+//! somebody asks what is due: whoever attends to a file that is gone would wait for ever.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,8 @@ pub(super) struct FileIdentity {
     log: WatchedFile,
 }
 
-struct WatchedFile {
+/// A file as it was when it was opened.
+pub(super) struct WatchedFile {
     path: PathBuf,
     was: Option<Identity>,
 }
@@ -26,35 +28,37 @@ impl FileIdentity {
         let log = beside(path, "-wal");
         Self {
             place: place.to_owned(),
-            database: WatchedFile { path: path.to_owned(), was: identity(path) },
+            database: WatchedFile::at(path),
             log: WatchedFile { path: log, was: None },
         }
     }
 
     /// Refuses to go on if one of them is not there any more, or another one is.
     pub(super) fn check(&mut self) -> Result<(), StoreError> {
-        self.database.check(&self.place)?;
-        self.log.check(&self.place)
+        self.database.must_be_there(&self.place)?;
+        self.log.was = self.log.was.or_else(|| identity(&self.log.path));
+        self.log.must_be_there(&self.place)
     }
 }
 
 impl WatchedFile {
-    fn check(&mut self, place: &str) -> Result<(), StoreError> {
+    pub(super) fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), was: identity(path) }
+    }
+
+    /// Refuses if it is not there any more, or another one is.
+    pub(super) fn must_be_there(&self, place: &str) -> Result<(), StoreError> {
         let is = identity(&self.path);
-        match &self.was {
-            None => self.was = is,
-            Some(_) if is.as_ref() == self.was.as_ref() => {}
-            Some(_) => {
-                let what = if is.is_none() { "is gone" } else { "is another file now" };
-                return Err(StoreError::Failed(format!(
-                    "{} {what}, though this process has it open: it was deleted, replaced or moved while runs were at \
-                     work in {place}. What is written now would be lost, so nothing more is done; if the file was \
-                     moved, move it back with what was beside it, then resume",
-                    self.path.display()
-                )));
-            }
+        if self.was.is_none() || is == self.was {
+            return Ok(());
         }
-        Ok(())
+        let what = if is.is_none() { "is gone" } else { "is another file now" };
+        Err(StoreError::Failed(format!(
+            "{} {what}, though this process has it open: it was deleted, replaced or moved while runs were at \
+             work in {place}. What is written now would be lost, so nothing more is done; if the file was \
+             moved, move it back with what was beside it, then resume",
+            self.path.display()
+        )))
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use convoke_core::store::Lease;
 use convoke_core::{RunId, StoreError};
 
 use super::failure::Fault;
 use super::promise::{Promise, PromiseFuture, promise};
+use super::run;
 use super::wait_mode::WaitState;
 use super::writer::Writer;
 
@@ -22,6 +24,38 @@ pub(super) trait Job: Send {
 
     /// About how many bytes it writes.
     fn weight(&self) -> usize;
+
+    /// The lease it gives back, which is given back later if the transaction is lost.
+    fn gives_back(&self) -> Option<&Lease> {
+        None
+    }
+}
+
+/// The job that gives a lease back. Nobody waits for it, so whatever fails is tried again by the writer.
+pub(super) struct Release(pub(super) Lease);
+
+impl Job for Release {
+    fn perform(&mut self, writer: &mut Writer) -> Result<(), StoreError> {
+        let released = run::release(writer, &self.0);
+        if released.is_err() {
+            writer.leases.return_later(&self.0);
+        }
+        released.map_err(|fault| fault.at(writer.place()))
+    }
+
+    fn finish(self: Box<Self>, _: &Result<(), StoreError>) {}
+
+    fn run(&self) -> Option<&RunId> {
+        Some(&self.0.run)
+    }
+
+    fn weight(&self) -> usize {
+        0
+    }
+
+    fn gives_back(&self) -> Option<&Lease> {
+        Some(&self.0)
+    }
 }
 
 /// A job that performs `work` and sends what it gave.

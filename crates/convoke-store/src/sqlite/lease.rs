@@ -25,6 +25,8 @@ pub(super) struct Leases {
     held: HashMap<RunId, HeldLease>,
     /// Leases that ended because a transaction was lost, and by what, until the run is taken again.
     lost: HashMap<RunId, (u64, StoreError)>,
+    /// Leases that were given back in a transaction that was lost: the tables still have them.
+    unreturned: Vec<Lease>,
 }
 
 impl Leases {
@@ -69,6 +71,21 @@ impl Leases {
             let first = held.next_seq.err().unwrap_or_else(|| cause.clone());
             self.lost.insert(run.clone(), (held.epoch, first));
         }
+    }
+
+    /// Notes a lease that is to be given back as soon as the store can be written.
+    pub(super) fn return_later(&mut self, lease: &Lease) {
+        self.unreturned.push(lease.clone());
+    }
+
+    /// Whether there are leases to be given back.
+    pub(super) fn has_unreturned(&self) -> bool {
+        !self.unreturned.is_empty()
+    }
+
+    /// The leases to be given back.
+    pub(super) fn take_unreturned(&mut self) -> Vec<Lease> {
+        std::mem::take(&mut self.unreturned)
     }
 
     /// Why a lease ended, if it was lost.

@@ -1,4 +1,5 @@
-//! Periodic work of the writer: renewing leases, and noticing what other processes have written.
+//! Periodic work of the writer: renewing leases, giving back those that could not be, and noticing what other processes have
+//! written.
 
 use std::time::{Duration, Instant};
 
@@ -6,18 +7,21 @@ use convoke_core::{RunId, Timestamp};
 use rusqlite::params;
 
 use super::failure::Fault;
-use super::mail;
 use super::writer::Writer;
+use super::{mail, run};
 use crate::lease_owner::{LEASE, RENEWAL};
 
 /// How often to look whether others have written, while somebody waits for it.
 const LOOK: Duration = Duration::from_millis(250);
+/// How often to try to give leases back that could not be given back.
+const RETURN: Duration = Duration::from_secs(1);
 
 /// When what was done last.
 #[derive(Default)]
 pub(super) struct Maintenance {
     renewed: Option<Instant>,
     looked: Option<Instant>,
+    returned: Option<Instant>,
     /// What the database says of commits by others.
     data_version: Option<i64>,
     /// The last mail that was seen.
@@ -58,7 +62,8 @@ impl Writer {
         };
         let renewal = (!self.leases.is_empty()).then(|| left(self.maintenance.renewed, RENEWAL));
         let look = self.notifier.is_watched().then(|| left(self.maintenance.looked, LOOK));
-        renewal.into_iter().chain(look).min()
+        let back = self.leases.has_unreturned().then(|| left(self.maintenance.returned, RETURN));
+        renewal.into_iter().chain(look).chain(back).min()
     }
 
     /// Does what there is to do, between two transactions.
@@ -67,6 +72,10 @@ impl Writer {
         if !self.leases.is_empty() && is_due(self.maintenance.renewed, RENEWAL) {
             // Should this fail, what is written next says why; and there is time for some more rounds.
             let _ = self.renew_alone();
+        }
+        if self.leases.has_unreturned() && is_due(self.maintenance.returned, RETURN) {
+            self.return_leases();
+            self.maintenance.returned = Some(Instant::now());
         }
         if self.notifier.is_watched() && is_due(self.maintenance.looked, LOOK) {
             self.maintenance.looked = Some(Instant::now());
@@ -89,13 +98,28 @@ impl Writer {
     }
 
     fn renew_alone(&mut self) -> Result<(), Fault> {
+        self.alone(Self::renew_if_due)
+    }
+
+    /// Gives leases back that were given back in lost transactions. Those that cannot be yet are kept for the next round.
+    fn return_leases(&mut self) {
+        let leases = self.leases.take_unreturned();
+        let returned = self.alone(|writer| leases.iter().try_for_each(|lease| run::release(writer, lease)));
+        self.notify_waiting(returned.is_ok());
+        if returned.is_err() {
+            leases.iter().for_each(|lease| self.leases.return_later(lease));
+        }
+    }
+
+    /// Does something in a transaction of its own.
+    fn alone(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         self.execute("BEGIN IMMEDIATE")?;
-        let renewed = self.renew_if_due().and_then(|()| Ok(self.execute("COMMIT")?));
+        let done = work(self).and_then(|()| Ok(self.execute("COMMIT")?));
         if !self.connection.is_autocommit() {
             // What is written next must find no transaction of ours.
             self.execute("ROLLBACK")?;
         }
-        renewed
+        done
     }
 
     /// Our own commits do not count for this connection: those who wait for them were changed.

@@ -174,8 +174,10 @@ pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result
     let columns = "runs.holder, until FROM runs LEFT JOIN holders ON holders.holder = runs.holder";
     let suspended = format!("SELECT id, wake, {columns} WHERE wake <= ?1 ORDER BY wake, key LIMIT ?2");
     // Most of these are being worked on: how many there are says nothing about how many are to be looked at.
-    let running =
-        format!("SELECT id, updated, {columns} WHERE status = 0 AND updated <= ?1 ORDER BY updated, key");
+    let running = format!(
+        "SELECT id, updated, {columns} WHERE status = 0 AND updated <= ?1 AND (forked_from IS NULL OR epoch > 1) \
+         ORDER BY updated, key"
+    );
     let mut due = free(connection, &suspended, params![by.as_micros(), limit(most)], most)?;
     due.extend(free(connection, &running, params![by.as_micros()], most)?);
     due.sort_by_key(|due| due.at);

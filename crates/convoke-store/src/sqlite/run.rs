@@ -72,17 +72,24 @@ pub(super) fn claim(writer: &mut Writer, run: &RunId, busy: OnBusy) -> Result<Le
     Ok(lease)
 }
 
-/// Gives a run back, unless somebody else has it by now.
+/// Gives a run back, unless somebody else has it by now. A lease that was lost with a transaction is still in the tables, and
+/// would keep everybody else away as long as this process lives.
 pub(super) fn release(writer: &mut Writer, lease: &Lease) -> Result<(), Fault> {
-    if let Some(key) = writer.leases.find(lease).map(|held| held.key) {
+    if writer.leases.find(lease).is_some() || writer.leases.lost(lease).is_some() {
         writer.leases.forget(&lease.run);
-        writer
-            .connection
-            .prepare_cached("UPDATE runs SET holder = NULL WHERE key = ?1 AND epoch = ?2 AND holder = ?3")?
-            .execute(params![key, lease.epoch.cast_signed(), writer.holder_text])?;
+    }
+    if clear_lease(writer, lease)? > 0 {
         writer.notify(&lease.run);
     }
     Ok(())
+}
+
+/// Clears the holder of a run that is still held under this lease.
+pub(super) fn clear_lease(writer: &Writer, lease: &Lease) -> rusqlite::Result<usize> {
+    writer
+        .connection
+        .prepare_cached("UPDATE runs SET holder = NULL WHERE id = ?1 AND epoch = ?2 AND holder = ?3")?
+        .execute(params![lease.run.as_str(), lease.epoch.cast_signed(), writer.holder_text])
 }
 
 /// Clears a holder at the end of its handle.

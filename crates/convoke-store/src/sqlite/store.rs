@@ -16,7 +16,7 @@ use rusqlite::Connection;
 
 use super::failure::Fault;
 use super::inspect::{FileState, inspect};
-use super::job::{Reply, Task};
+use super::job::{Release, Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
 use super::{journal, mail, open, outline, query, run};
@@ -141,9 +141,7 @@ impl Store for SqliteStore {
     }
 
     fn release(&self, lease: &Lease) {
-        let lease = lease.clone();
-        let run = lease.run.clone();
-        drop(self.queue(Some(&run), 0, move |writer| run::release(writer, &lease)));
+        self.threads.perform(Box::new(Release(lease.clone())));
     }
 
     fn run<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
@@ -206,7 +204,15 @@ impl Store for SqliteStore {
     }
 
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
-        Box::pin(self.threads.readers.ask(move |connection| query::due(connection, by, limit)))
+        Box::pin(async move {
+            self.threads.must_be_there()?;
+            let due = self.threads.readers.ask(move |connection| query::due(connection, by, limit)).await;
+            if due.is_err() {
+                // It may be gone since, which says more than what SQLite makes of it.
+                self.threads.must_be_there()?;
+            }
+            due
+        })
     }
 
     fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
@@ -379,6 +385,51 @@ mod tests {
         let again = store.claim(&small.run, OnBusy::Refuse).await.unwrap();
         assert_eq!(again.next_seq, 1);
         assert_eq!(store.append(&again, entry(1)).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_was_lost_is_given_back_to_others_also_if_that_failed_at_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        let connection = open::to_write(&path, "the store").unwrap();
+        connection.busy_timeout(std::time::Duration::from_millis(10)).unwrap();
+        let store = SqliteStore::start(path.clone(), "the store".into(), connection).unwrap();
+        let others = SqliteStore::open(&path).unwrap();
+        let (released, abandoned) =
+            (store.create(run("released")).await.unwrap(), store.create(run("abandoned")).await.unwrap());
+        let locks = Connection::open(&path).unwrap();
+        locks.execute_batch("BEGIN IMMEDIATE").unwrap();
+        for lease in [&released, &abandoned] {
+            assert!(store.append(lease, entry(1)).await.is_err(), "somebody else writes");
+        }
+        store.release(&released);
+        // Done when the release was tried.
+        assert!(store.claim(&"none".parse().unwrap(), OnBusy::Refuse).await.is_err());
+        locks.execute_batch("ROLLBACK").unwrap();
+        let mut watch = others.watch(None);
+        while others.run(&released.run).await.unwrap().unwrap().holder.is_some() {
+            futures_util::StreamExt::next(&mut watch).await;
+        }
+        let due: Vec<RunId> =
+            others.due(Timestamp::now(), 9).await.unwrap().into_iter().map(|due| due.run).collect();
+        assert_eq!(due, [released.run.clone()], "whoever did not give it back may still be at work");
+        let again = others.claim(&released.run, OnBusy::Refuse).await.unwrap();
+        assert_eq!(others.append(&again, entry(1)).await, Ok(()));
+        store.release(&abandoned);
+        store.claim(&abandoned.run, OnBusy::Refuse).await.unwrap();
+        assert!(others.claim(&abandoned.run, OnBusy::Refuse).await.is_err(), "it was claimed again");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_store_that_is_gone_is_noticed_by_whoever_asks_what_is_due() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("runs.db")).unwrap();
+        assert_eq!(store.due(Timestamp::now(), 9).await, Ok(Vec::new()));
+        std::fs::remove_file(store.path()).unwrap();
+        drop(SqliteStore::open(store.path()).unwrap());
+        let error = store.due(Timestamp::now(), 9).await.unwrap_err();
+        assert!(error.to_string().contains("deleted, replaced or moved"), "{error}");
     }
 
     #[cfg(unix)]

@@ -10,6 +10,7 @@ use convoke_core::StoreError;
 use futures_util::stream::BoxStream;
 
 use super::failure::{read_only, stopped};
+use super::file_identity::WatchedFile;
 use super::job::{Job, Task};
 use super::reader::{ReadSource, Readers};
 use super::wait_mode::WaitState;
@@ -26,6 +27,8 @@ pub(super) struct Threads {
     pub(super) waits: Arc<WaitState>,
     pub(super) readers: Readers,
     pub(super) notifier: Arc<ChangeNotifier>,
+    /// The file as it was when it was opened.
+    file: WatchedFile,
     jobs: Option<Sender<Box<dyn Job>>>,
     writer: Option<JoinHandle<()>>,
 }
@@ -42,7 +45,8 @@ impl Threads {
             .name("convoke-store-writer".to_owned())
             .spawn(move || writer.work(&queue))
             .map_err(fail)?;
-        Ok(Self { path, place, waits, readers, notifier, jobs: Some(jobs), writer: Some(writer) })
+        let file = WatchedFile::at(&path);
+        Ok(Self { path, place, waits, readers, notifier, file, jobs: Some(jobs), writer: Some(writer) })
     }
 
     /// Starts those that read. There is no writer.
@@ -50,7 +54,13 @@ impl Threads {
         let readers = Readers::start(&ReadSource::fleeting(&path, &place));
         let readers = readers.map_err(|error| no_thread(&place, &error))?;
         let (waits, notifier) = (Arc::default(), Arc::default());
-        Ok(Self { path, place, waits, readers, notifier, jobs: None, writer: None })
+        let file = WatchedFile::at(&path);
+        Ok(Self { path, place, waits, readers, notifier, file, jobs: None, writer: None })
+    }
+
+    /// Refuses if the file is not there any more, or another one is.
+    pub(super) fn must_be_there(&self) -> Result<(), StoreError> {
+        self.file.must_be_there(&self.place)
     }
 
     /// Says when it is worth looking again.

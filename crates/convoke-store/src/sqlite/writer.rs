@@ -210,6 +210,7 @@ impl Writer {
         for run in group.iter().filter_map(|job| job.run()) {
             self.leases.lose(run, cause);
         }
+        group.iter().filter_map(|job| job.gives_back()).for_each(|lease| self.leases.return_later(lease));
     }
 
     /// Gives free pages back to the file system, some at a time.
@@ -229,11 +230,13 @@ impl Writer {
     /// Nobody can write under this handle any more: other processes need not wait until this one ends.
     fn give_back_leases(&mut self) {
         let keys: Vec<i64> = self.leases.drain().map(|held| held.key).collect();
-        if keys.is_empty() {
+        let unreturned = self.leases.take_unreturned();
+        if keys.is_empty() && unreturned.is_empty() {
             return;
         }
         let given_back = self.execute("BEGIN IMMEDIATE").and_then(|()| {
             keys.iter().try_for_each(|key| run::clear_holder(self, *key))?;
+            unreturned.iter().try_for_each(|lease| run::clear_lease(self, lease).map(drop))?;
             self.connection.execute("DELETE FROM holders WHERE holder = ?1", [&self.holder_text])?;
             self.execute("COMMIT")
         });
