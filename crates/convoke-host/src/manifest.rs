@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fingerprints::Fingerprints;
+use crate::host::GoOnOptions;
 use crate::kept_files::KeptFiles;
 use crate::run_origin::RunOrigin;
 use crate::tools::as_described;
@@ -57,12 +58,16 @@ pub struct Manifest {
     /// user allows, and a store may have come with somebody else's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PathBuf>,
-    /// What the run may use, instead of what is configured.
+    /// What the run may use: what was configured when it began, with what was given instead. Runs of earlier builds have
+    /// only what was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// How long it may be at work, instead of what is configured.
+    /// How long it may be at work, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
+    /// How many turns one goal or agent may take, if that was configured when it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_per_goal: Option<u32>,
     /// What its secrets are known by.
     #[serde(default, skip_serializing_if = "Fingerprints::is_empty")]
     pub(crate) fingerprints: Fingerprints,
@@ -93,6 +98,25 @@ impl Manifest {
         Ok(Launch::default().host(Value::Object(stored)))
     }
 
+    /// The same with what somebody says who goes on with the run `here`: it holds from then on, for whoever goes on later too.
+    pub(crate) fn told(mut self, options: &GoOnOptions, here: impl FnOnce() -> RunOrigin) -> Self {
+        if let Some(policy) = &options.policy {
+            self.policy = Some(policy.clone());
+        }
+        if let Some(model) = &options.model {
+            self.model = Some(model.clone());
+            self.model_asked = true;
+        }
+        if let Some(limits) = &options.limits {
+            self.limits = Some(self.limits.unwrap_or_default().replaced_by(limits));
+        }
+        self.timeout = options.timeout.or(self.timeout);
+        if options.anywhere {
+            self.place = Some(here());
+        }
+        self
+    }
+
     /// What a stored run was started from, if it is a run of a file of one of these kinds, and which.
     pub(crate) fn of_kinds<'k>(
         record: &RunRecord,
@@ -121,6 +145,7 @@ impl Manifest {
             equipment.human.audience.clone_from(&answers.by);
             equipment.human.expiry = answers.within;
         }
+        equipment.max_turns = self.turns_per_goal.or(equipment.max_turns);
         equipment.workspace.clone_from(&self.workspace);
         equipment.secrets = secrets;
         equipment.tools_on_demand = true;
@@ -179,6 +204,7 @@ mod tests {
             policy: Some("policy.toml".into()),
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),
+            turns_per_goal: Some(7),
             fingerprints: Fingerprints::default(),
         };
         let mut record = RunRecord {

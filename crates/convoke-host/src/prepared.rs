@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use convoke_core::store::Launch;
 use convoke_core::{
     Error, FORBID_LIVE_MODELS, Limits, Model, Registry, Responder, RunId, RunOptions, Runner, Runtime, Store,
     WhenBusy, WhenDropped,
@@ -34,6 +35,8 @@ pub struct PreparedRun {
     /// What was given, without secrets.
     values: Values,
     tools: RunTools,
+    /// Whether the run's record has something else than the manifest.
+    is_retold: bool,
 }
 
 impl PreparedRun {
@@ -76,7 +79,26 @@ impl PreparedRun {
             equipped.warnings().iter().filter_map(|warning| told(warning, &tools)).collect();
         warnings.dedup();
         notes.extend(warnings);
-        Ok(Self { kind, definition, manifest, models, model, secrets, equipped, unpriced, values, tools })
+        let is_retold = false;
+        Ok(Self {
+            kind,
+            definition,
+            manifest,
+            models,
+            model,
+            secrets,
+            equipped,
+            unpriced,
+            values,
+            tools,
+            is_retold,
+        })
+    }
+
+    /// Keeps the manifest with the run when it [goes on](Self::go_on), in the place of the one it has.
+    pub(crate) fn retold(mut self) -> Self {
+        self.is_retold = true;
+        self
     }
 
     /// Checks that the model could be had, as far as can be told without asking or fetching it.
@@ -151,12 +173,13 @@ impl PreparedRun {
         self.equipped.bind(self.values.clone()).map_err(|problems| HostError::Inputs { problems })
     }
 
-    /// Returns what the whole run may use: what is configured, with what was given instead, within what the policies allow.
+    /// Returns what the whole run may use: what it began with or was told since, what is configured for the rest, within what the
+    /// policies allow.
     #[must_use]
-    pub fn limits(&self, given: Option<&Limits>) -> Limits {
+    pub fn limits(&self) -> Limits {
         let configured = self.models.config.limits();
-        let limits = match given.or(self.manifest.limits.as_ref()) {
-            Some(given) => configured.replaced_by(given),
+        let limits = match &self.manifest.limits {
+            Some(kept) => configured.replaced_by(kept),
             None => configured,
         };
         self.tools.limited(&limits)
@@ -164,8 +187,8 @@ impl PreparedRun {
 
     /// Returns how long the run may be at work.
     #[must_use]
-    pub fn timeout(&self, given: Option<Duration>) -> Option<Duration> {
-        given.or(self.manifest.timeout).or(self.models.config.wall_time())
+    pub fn timeout(&self) -> Option<Duration> {
+        self.manifest.timeout.or(self.models.config.wall_time())
     }
 
     /// Returns what the user should know about limits that cannot be kept.
@@ -211,10 +234,7 @@ impl PreparedRun {
     ) -> Result<RunId, HostError> {
         let id = id.unwrap_or_else(RunId::mint);
         let input = self.state()?;
-        // It may be gone on with from another folder.
-        let model = self.model.clone().map(|name| name.absolute().to_string());
-        let manifest = Manifest { model, ..self.manifest.clone() };
-        let mut launch = manifest.launch(self.kind.name()).map_err(HostError::Unwritable)?;
+        let mut launch = self.launch().map_err(HostError::Unwritable)?;
         launch.started_by = started_by.filter(|who| !who.is_empty());
         let mut run = self.equipped.runner().new_run(id.clone(), input);
         run.launch = launch;
@@ -223,7 +243,15 @@ impl PreparedRun {
         Ok(id)
     }
 
-    /// Goes on with a stored run of it: its events, and in the end what came of it.
+    /// What the run's record keeps for going on with it.
+    fn launch(&self) -> serde_json::Result<Launch> {
+        // It may be gone on with from another folder.
+        let model = self.model.clone().map(|name| name.absolute().to_string());
+        Manifest { model, ..self.manifest.clone() }.launch(self.kind.name())
+    }
+
+    /// Goes on with a stored run of it: its events, and in the end what came of it. What was said for that and differs from what
+    /// its record has is in the record then.
     ///
     /// Must be called within a Tokio runtime.
     pub fn go_on(
@@ -242,13 +270,17 @@ impl PreparedRun {
             None => builder,
         }
         .build();
-        let limits = self.limits(how.limits.as_ref());
+        let limits = self.limits();
         notes.extend(self.uncounted(&limits));
         let registry = Registry::new();
         registry.register(self.runner());
         let mut options = RunOptions::default();
+        match self.is_retold.then(|| self.launch()).transpose() {
+            Ok(retold) => options.launch = retold.unwrap_or_default(),
+            Err(error) => notes.push(format!("whoever goes on with the run later is not told this: {error}")),
+        }
         options.launch.limits = Some(limits);
-        options.launch.timeout = self.timeout(how.timeout);
+        options.launch.timeout = self.timeout();
         options.when_busy = how.when_busy;
         options.when_dropped = how.when_dropped;
         let stream = runtime.go_on(&registry, run).options(options).stream();
@@ -266,10 +298,6 @@ impl PreparedRun {
 pub struct ExecutionOptions {
     /// What to do if somebody else is working on it.
     pub when_busy: WhenBusy,
-    /// What it may use from now on, instead of what it began with.
-    pub limits: Option<Limits>,
-    /// How long it may be at work, instead of what it began with.
-    pub timeout: Option<Duration>,
     /// Who answers its questions. Without anybody, it is suspended when it asks one.
     pub responder: Option<Arc<dyn Responder>>,
     /// How long it waits in this process for something to happen before it is suspended.
@@ -282,7 +310,7 @@ impl Default for ExecutionOptions {
     fn default() -> Self {
         let (when_busy, patience) = (WhenBusy::default(), Duration::MAX);
         let when_dropped = WhenDropped::default();
-        Self { when_busy, limits: None, timeout: None, responder: None, patience, when_dropped }
+        Self { when_busy, responder: None, patience, when_dropped }
     }
 }
 

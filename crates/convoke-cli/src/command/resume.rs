@@ -49,7 +49,7 @@ pub(super) async fn go_on(
     }
     take_secrets_off(&wanted.input, &kept.inputs(), true)?;
     let host = host::load(arguments)?;
-    let (loaded, mut manifest) = source(session, &host, record, kept, wanted.changed_file)?;
+    let (loaded, manifest) = source(session, &host, record, kept, wanted.changed_file)?;
     let definition = std::sync::Arc::clone(loaded.valid()?);
     // A file that has changed may have other secrets.
     take_secrets_off(&wanted.input, definition.inputs(), true)?;
@@ -57,25 +57,22 @@ pub(super) async fn go_on(
         let source = RunSource { definition: &*definition, manifest: &manifest };
         return completed(session, record, source, wanted.common.output).await;
     }
-    must_fit(session, &host, record, &manifest, wanted)?;
-    if let Some(policy) = &wanted.common.policy {
-        manifest.policy = Some(policy.clone());
-    }
-    if let Some(model) = &wanted.common.model {
-        manifest.model = Some(model.clone());
-        manifest.model_asked = true;
-    }
+    let mut options = options(wanted);
+    must_fit(session, &host, record, &manifest, &options)?;
     let mut prompt = Prompt::new(!wanted.common.no_input);
     let secrets: Vec<Input> = definition.inputs().iter().filter(|input| input.secret).cloned().collect();
     let mut given = GivenInputs::read(&wanted.input, None, None);
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
-    let again = session.resume(&record.id, &manifest);
+    let mut again = manifest.clone();
+    again.policy = options.policy.clone().or(again.policy);
+    let again = session.resume(&record.id, &again);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
-    let values = given.secrets(definition.inputs()).map_err(|invalid| Failure::from(invalid).hint(how))?;
+    options.secrets =
+        given.secrets(definition.inputs()).map_err(|invalid| Failure::from(invalid).hint(how))?;
     let mut notes = Vec::new();
     let preparing = async {
-        let prepared = host.prepare_again(loaded, manifest, values, ServerStartup::Start, &mut notes).await;
+        let prepared = host.prepare_again(loaded, manifest, &options, ServerStartup::Start, &mut notes).await;
         prepared.map_err(Failure::from)
     };
     let prepared = prompt.unless_interrupted(preparing).await;
@@ -98,7 +95,7 @@ pub(super) fn must_have_what_it_takes(
     // Whoever works on it has it all.
     let Some(kept) = Manifest::of(record).filter(|_| record.holder.is_none()) else { return Ok(()) };
     let host = host::load(arguments)?;
-    must_fit(session, &host, record, &kept, wanted)?;
+    must_fit(session, &host, record, &kept, &options(wanted))?;
     must_be_out_of_reach(host.config(), &arguments.store)?;
     if secret_options(&kept).is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
         return Ok(());
@@ -110,18 +107,26 @@ pub(super) fn must_have_what_it_takes(
     .hint(format!("leave `--resume` out, and then go on with `{again}`")))
 }
 
+/// What is said on the command line, to hold from now on.
+fn options(wanted: &ResumeArguments) -> GoOnOptions {
+    let mut options = GoOnOptions::default();
+    options.model.clone_from(&wanted.common.model);
+    options.policy.clone_from(&wanted.common.policy);
+    options.limits.clone_from(&wanted.common.budget);
+    options.timeout = wanted.common.timeout;
+    options.anywhere = wanted.here;
+    options
+}
+
 /// Refuses to go on with a run that does not fit here, and says what does.
 pub(super) fn must_fit(
     session: &Session<'_>,
     host: &Host,
     record: &RunRecord,
     kept: &Manifest,
-    wanted: &ResumeArguments,
+    options: &GoOnOptions,
 ) -> Result<(), Failure> {
-    let mut options = GoOnOptions::default();
-    options.anywhere = wanted.here;
-    options.policy.clone_from(&wanted.common.policy);
-    host.must_fit(record, kept, &options).map_err(|error| {
+    host.must_fit(record, kept, options).map_err(|error| {
         let failure = Failure::usage(text::clean(&error.to_string()));
         match error {
             HostError::Elsewhere { there, .. } => {

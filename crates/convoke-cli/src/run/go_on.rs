@@ -83,8 +83,6 @@ pub(crate) async fn go_on(
     let Prompt { keyboard, is_there, .. } = prompt;
     let mut how = ExecutionOptions::default();
     how.when_busy = when_busy;
-    how.limits.clone_from(&common.budget);
-    how.timeout = common.timeout;
     how.responder = is_there.then(|| Arc::new(person) as _);
     let mut notes = Vec::new();
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);

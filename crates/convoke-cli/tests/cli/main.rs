@@ -39,6 +39,7 @@ mod record;
 mod replay;
 mod resume;
 mod resume_refused;
+mod resume_told;
 mod rm;
 mod run;
 mod run_config;

@@ -1,9 +1,10 @@
 //! Runs with hands that are killed at any moment: nothing is done twice, and what is not known is asked.
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::place::{Place, stderr, stdout};
-use crate::workshop::Running;
+use crate::workshop::{Running, send};
 
 const AGENTFILE: &str = r#"NAME mend
 GOAL mend "Mend it"
@@ -166,30 +167,70 @@ fn an_edit_that_leaves_its_old_text_is_made_once_whenever_the_run_is_killed() {
     }
 }
 
-/// What it had done was in its view, and went with it: nobody has to be asked.
+/// A place where the command has acted, and does not end by itself the first time: it sleeps for so long.
+fn endless(seconds: &str) -> Place {
+    let place = workshop();
+    let waits = format!("echo tested >> log.txt; test -e again || sleep {seconds}");
+    place.write("script.toml", SCRIPT.replace("echo tested >> log.txt", &waits));
+    place
+}
+
+fn sleeps(seconds: &str) -> bool {
+    let words = format!("sleep\0{seconds}\0");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.into_iter().any(|process| {
+        std::fs::read(process.path().join("cmdline")).is_ok_and(|found| found == words.as_bytes())
+    })
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// What it had done was in its view, and went with it: nobody has to be asked, however it was ended.
 #[test]
 fn a_command_that_was_under_way_has_done_nothing_and_is_run_again() {
-    let place = workshop();
-    // It has acted, and does not end by itself the first time.
-    let waits = "echo tested >> log.txt; test -e again || sleep 600.17";
-    let script = SCRIPT.replace("echo tested >> log.txt", waits);
-    place.write("script.toml", script);
-    let mut running = Running::start(&place, &RUN);
-    running.until(|event| event["type"] == "tool_call_started" && event["tool"] == "bash");
-    let sleeps = || {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        processes.into_iter().any(|process| {
-            std::fs::read(process.path().join("cmdline")).is_ok_and(|words| words == b"sleep\x00600.17\0")
-        })
-    };
-    while !sleeps() {
-        std::thread::yield_now();
+    let ends = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
+    for (end, seconds) in ends.into_iter().zip(["600.17", "600.18", "600.19", "600.21"]) {
+        let place = endless(seconds);
+        for arguments in [&RUN[..], &["resume", "mend-1"]] {
+            let running = Running::start(&place, arguments);
+            wait_until(|| sleeps(seconds));
+            running.signal(end);
+            let (_, code, told) = running.finish();
+            assert!(code.is_none_or(|code| code == 6), "{end:?}: {told}");
+            assert_eq!(times_tested(&place), 0);
+            wait_until(|| !sleeps(seconds));
+        }
+        place.write("work/again", "");
+        let (_, code, told) = Running::start(&place, &["resume", "mend-1"]).finish();
+        assert_eq!((code, times_tested(&place)), (Some(0), 1), "{end:?}: {told}");
     }
-    running.child.kill().unwrap();
+}
+
+#[test]
+fn a_command_that_an_attendant_had_under_way_is_run_again() {
+    let place = endless("600.22");
+    let running = Running::start(&place, &RUN);
+    wait_until(|| sleeps("600.22"));
+    running.signal(Signal::KILL);
     running.finish();
-    assert_eq!(times_tested(&place), 0);
+    wait_until(|| !sleeps("600.22"));
+    let mut attending = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .current_dir(place.path())
+        .env_clear()
+        .envs([("XDG_DATA_HOME", place.data()), ("USER", "ann")])
+        .args(["attend", "--once"])
+        .spawn()
+        .unwrap();
+    wait_until(|| sleeps("600.22"));
+    send(&attending, Signal::TERM);
+    attending.wait().unwrap();
+    wait_until(|| !sleeps("600.22"));
     place.write("work/again", "");
-    let (_, code, told) = Running::start(&place, &["resume", "mend-1"]).finish();
-    assert_eq!((code, times_tested(&place)), (Some(0), 1), "{told}");
-    assert!(!sleeps());
+    let attended = place.convoke(&["attend", "--once"]);
+    assert!(stdout(&attended).contains("mend-1  completed"), "{}", stdout(&attended));
+    assert_eq!(times_tested(&place), 1);
 }

@@ -13,7 +13,7 @@ use crate::budget::Budget;
 use crate::event::{Emission, EventKind, EventSender, LogicalTime, Position, RunEnd};
 use crate::intercept::InterceptorStack;
 use crate::scope::Node;
-use crate::store::{Batch, RunChange, RunStatus, StoreError};
+use crate::store::{Batch, Launch, RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
 
 pub(super) async fn drive<S: State>(
@@ -47,7 +47,7 @@ pub(super) async fn drive<S: State>(
         }
     };
     let time = RunClock::of(&ready);
-    let ReadyRun { id, mut generation, mut resumed, launch, .. } = *ready;
+    let ReadyRun { id, mut generation, mut resumed, launch, before, .. } = *ready;
     let events = Arc::new(services.sequencer(id.clone(), reader));
     let settings = Arc::new(settings);
     let mut guard = AbandonOnDrop::default();
@@ -98,7 +98,7 @@ pub(super) async fn drive<S: State>(
                 Err(refused) => error = Some(refused),
             }
         }
-        let outcome = conclude(&run, state, error, &time, options.canceller.is_left()).await;
+        let outcome = conclude(&run, state, error, &time, before, options.canceller.is_left()).await;
         guard.finished();
         return Ok(outcome);
     }
@@ -110,6 +110,7 @@ async fn conclude<S: State>(
     state: S,
     error: Option<Error>,
     time: &RunClock,
+    before: Option<Launch>,
     is_left: bool,
 ) -> Outcome<S> {
     let json = json::to_value(&state);
@@ -141,7 +142,11 @@ async fn conclude<S: State>(
             };
             let closed = closed.into_iter().map(|pending| pending.id).collect();
             let change = RunChange { status, outcome, totals: run.totals(), worked: time.worked(), waits };
-            journal.change(std::iter::empty(), Batch { closed, change: Some(change), ..Batch::default() });
+            // What the journal does not fit is not kept: whoever goes on next does so as it was.
+            let is_unfit = matches!(error.as_ref().map(Error::root), Some(Error::Diverged(_)));
+            let launch = before.filter(|_| is_unfit);
+            let changes = Batch { closed, change: Some(change), launch, ..Batch::default() };
+            journal.change(std::iter::empty(), changes);
         }
         if let Err(failure) = journal.settle().await {
             error.get_or_insert(Error::Store(failure));

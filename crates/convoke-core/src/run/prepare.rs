@@ -33,6 +33,8 @@ pub(super) struct ReadyRun<S> {
     pub(super) resumed: bool,
     /// What it goes on with.
     pub(super) launch: Launch,
+    /// What it went on with before, if that is something else.
+    pub(super) before: Option<Launch>,
     /// When it was made.
     pub(super) created: Timestamp,
     /// How long it was at work before.
@@ -56,6 +58,7 @@ impl<S> ReadyRun<S> {
             generation,
             resumed: false,
             launch: options.launch.clone(),
+            before: None,
             created: Timestamp::now(),
             worked: Duration::ZERO,
         })
@@ -197,6 +200,7 @@ async fn continue_run<S: State>(
     let grants = Grants::of(carried.approved.clone(), &record, &entries);
     let worked = worked(&record, entries.last());
     let launch = record.launch.clone().changed_by(options.launch.clone());
+    let before = (launch != record.launch).then(|| record.launch.clone());
     let mailbox = Mailbox::of(carried.mail.clone(), entries.iter());
     let (index, retried) = forget_failures(&record, entries);
     let names = workflow.names_since(record.version);
@@ -208,7 +212,7 @@ async fn continue_run<S: State>(
         change: Some(goes_on),
         outline,
         version: (workflow.version_number() != record.latest).then(|| workflow.version_number()),
-        launch: (launch != record.launch).then(|| launch.clone()),
+        launch: before.is_some().then(|| launch.clone()),
         ..Batch::default()
     };
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
@@ -216,7 +220,7 @@ async fn continue_run<S: State>(
     let (seed, created) = (record.seed, record.created);
     let journal = Some(journal);
     let generation = GenerationStart { number, state, seed, journal, grants, names, carried };
-    Ok(Box::new(ReadyRun { id, generation, resumed, launch, created, worked }))
+    Ok(Box::new(ReadyRun { id, generation, resumed, launch, before, created, worked }))
 }
 
 /// How long a run has been at work. Of one that was killed nobody has said so: it was as long as it wrote.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use convoke_config::{Config, may_exist};
-use convoke_core::Store;
+use convoke_core::{Limits, Store};
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
@@ -235,11 +235,18 @@ impl Host {
             skills: shelf.iter().cloned().collect(),
             answers: Some((&self.config.supervision()).into()),
             policy: options.policy.clone(),
-            limits: options.limits.clone(),
-            timeout: options.timeout,
+            limits: Some(self.limits(options.limits.as_ref())).filter(|limits| *limits != Limits::default()),
+            timeout: options.timeout.or(self.config.wall_time()),
+            turns_per_goal: self.config.turns_per_goal(),
             fingerprints: Fingerprints::of(&inputs, definition.inputs()),
         };
         PreparedRun::new(loaded.kind, definition, manifest, inputs, self.models()?, tools, notes).await
+    }
+
+    /// What a new run may use: what is configured, with what is given instead.
+    fn limits(&self, given: Option<&Limits>) -> Limits {
+        let configured = self.config.limits();
+        given.map_or_else(|| configured.clone(), |given| configured.clone().replaced_by(given))
     }
 
     /// Starts a run of a file.

@@ -33,7 +33,8 @@ pub struct StartOptions {
     pub responder: Option<Arc<dyn Responder>>,
 }
 
-/// Options for going on with a stored run.
+/// Options for going on with a stored run. What is said about its model, its limits, its folder and its policy is kept with the run,
+/// in the place of what it began with.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct GoOnOptions {
@@ -43,7 +44,7 @@ pub struct GoOnOptions {
     pub model: Option<String>,
     /// The policy it was started with, if one was named then; or another one.
     pub policy: Option<PathBuf>,
-    /// What it may use from now on.
+    /// What it may use from now on. What is not limited here stays limited as it was.
     pub limits: Option<Limits>,
     /// How long it may be at work.
     pub timeout: Option<Duration>,

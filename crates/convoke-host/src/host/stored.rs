@@ -61,27 +61,33 @@ impl Host {
         Ok((LoadedFile { kind, path, source, definition, diagnostics, concern, beside }, manifest))
     }
 
-    /// Puts together what going on with a stored run takes. `loaded` is its file, as it was or as it is now; `secrets` are not
-    /// kept with a run.
+    /// Puts together what going on with a stored run takes. `loaded` is its file, as it was or as it is now, and `kept` what its
+    /// record has. What the options say instead, and a file that has changed, the record has as soon as the run goes on: they hold
+    /// for whoever goes on with it later.
     ///
     /// # Errors
     /// If it cannot be run with what there is here.
     pub async fn prepare_again(
         &self,
         loaded: LoadedFile,
-        manifest: Manifest,
-        secrets: Values,
+        kept: Manifest,
+        options: &GoOnOptions,
         servers: ServerStartup,
         notes: &mut Vec<String>,
     ) -> Result<PreparedRun, HostError> {
         let definition = Arc::clone(loaded.valid()?);
-        let manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..manifest };
+        let told = kept.clone().told(options, || RunOrigin::here(&self.config));
+        let manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..told };
+        let is_retold = manifest != kept;
+        let secrets = options.secrets.clone();
         for name in manifest.fingerprints.differing(&secrets) {
             notes.push(format!("`{name}` is not the value this run began with"));
         }
         let policies = self.policies(manifest.policy.as_deref())?;
         let tools = RunTools::prepare(self.setting(), policies, servers, notes).await?;
-        PreparedRun::new(loaded.kind, definition, manifest, secrets, self.models()?, tools, notes).await
+        let (kind, models) = (loaded.kind, self.models()?);
+        let prepared = PreparedRun::new(kind, definition, manifest, secrets, models, tools, notes).await?;
+        Ok(if is_retold { prepared.retold() } else { prepared })
     }
 
     /// Goes on with a stored run, by what its record says.
@@ -96,7 +102,7 @@ impl Host {
         if !can_go_on(&record) {
             return Err(HostError::Ended { run: run.clone(), status: record.status });
         }
-        let (loaded, mut manifest) = self.restore(&record)?;
+        let (loaded, manifest) = self.restore(&record)?;
         self.must_fit(&record, &manifest, &options)?;
         let is_missing = |input: &&Input| {
             input.secret && input.default.is_none() && options.secrets.get(&input.name).is_none()
@@ -106,13 +112,6 @@ impl Host {
         if !missing.is_empty() {
             return Err(HostError::SecretsMissing { run: run.clone(), names: missing });
         }
-        if options.policy.is_some() {
-            manifest.policy = options.policy;
-        }
-        if options.model.is_some() {
-            manifest.model_asked = true;
-            manifest.model = options.model;
-        }
         let mut notes = Vec::new();
         if self.has_changed(&manifest) {
             notes.push(format!(
@@ -121,12 +120,10 @@ impl Host {
             ));
         }
         let mut prepared =
-            self.prepare_again(loaded, manifest, options.secrets, ServerStartup::Start, &mut notes).await?;
+            self.prepare_again(loaded, manifest, &options, ServerStartup::Start, &mut notes).await?;
         prepared.load(&mut |note| notes.push(note.to_owned())).await?;
         let how = ExecutionOptions {
             when_busy: options.when_busy,
-            limits: options.limits,
-            timeout: options.timeout,
             responder: options.responder,
             patience: options.patience.unwrap_or(Duration::MAX),
             when_dropped: options.when_dropped,

@@ -1,6 +1,6 @@
 //! A command that works in a view of the workspace: what it changed comes out through the gate when everything of it is over.
 //!
-//! Dropped before that, it leaves the workspace as it was.
+//! Dropped before that, it leaves the workspace as it was, and it can be told that it did.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -103,11 +103,9 @@ impl HeldChanges {
         let top = sandbox.workspace.path().to_owned();
         // Once begun, it is done to its end: whoever gives up waiting only does not hear of it.
         let brought = tokio::task::spawn_blocking(move || {
-            if begun.layers.are_unchanged() {
-                return Ok(GateResult::default());
-            }
-            let out = begun.layers.come_out()?;
-            Ok::<_, SandboxError>(begun.known.gate(&sandbox)?.bring_out(&out)?)
+            let brought = begun.bring_out(&sandbox);
+            begun.layers.settle();
+            brought
         });
         let brought = brought.await.map_err(|lost| SandboxError::setup("a thread", lost))??;
         let notes = notes::of_view(&brought.refused, &hidden, finished.end, &finished.stderr);
@@ -119,6 +117,7 @@ impl HeldChanges {
 
     /// Brings out nothing, for this reason.
     pub(crate) fn leave(self, why: &str) -> CommandResult {
+        self.begun.layers.settle();
         let mut finished = self.finished;
         finished.has_lost_changes = true;
         finished.notes.push(format!("denied: nothing that the command changed was taken over: {why}"));
@@ -176,6 +175,16 @@ struct Pipe(Option<OwnedFd>);
 impl Pipe {
     fn take(&mut self) -> Option<OwnedFd> {
         self.0.take()
+    }
+}
+
+impl StartedView {
+    fn bring_out(&self, sandbox: &Sandbox) -> Result<GateResult, SandboxError> {
+        if self.layers.are_unchanged() {
+            return Ok(GateResult::default());
+        }
+        let out = self.layers.come_out()?;
+        Ok(self.known.gate(sandbox)?.bring_out(&out)?)
     }
 }
 
@@ -240,6 +249,9 @@ fn begin(sandbox: &Sandbox, task: &SandboxCommand, mark: u64) -> Result<StartedV
         Ok((view, command))
     };
     let mut running = started(make)?;
+    if sandbox.network == Network::None {
+        layers.open();
+    }
     let stdout = Pipe(running.stdout.take().map(Into::into));
     let stderr = Pipe(running.stderr.take().map(Into::into));
     let (ender, listener) = (running.ender(), running.listener.take());

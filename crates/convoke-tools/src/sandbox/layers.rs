@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -10,10 +11,13 @@ use super::SandboxError;
 use super::inventory::FoundSecrets;
 use super::scratch::Scratch;
 
-/// The folders of one view. They go with it, and with them everything that has not come out.
+/// The folders of one view. They go with it, and with them everything that has not come out. Of a command that is dropped before
+/// anybody knows what came of it, their names stay for a while: they tell that nothing came out.
 #[derive(Debug)]
 pub(super) struct Layers {
     scratch: Scratch,
+    /// Whether somebody may have to be told what became of its changes.
+    is_open: AtomicBool,
 }
 
 impl Layers {
@@ -24,7 +28,8 @@ impl Layers {
         top: &Path,
         found: &FoundSecrets,
     ) -> Result<Self, SandboxError> {
-        let layers = Self { scratch: Scratch::numbered(place, mark, &["root", "hidden", "upper", "work"])? };
+        let scratch = Scratch::numbered(place, mark, &["root", "hidden", "upper", "work"])?;
+        let layers = Self { scratch, is_open: AtomicBool::new(false) };
         // In a view the workspace has the mode that its uppermost layer has.
         for layer in ["hidden", "upper"] {
             like(top, &layers.scratch.path().join(layer)).map_err(failed)?;
@@ -68,7 +73,17 @@ impl Layers {
         Ok(out)
     }
 
-    /// Whether nothing had come out of a view, whose layers were here, when its Convoke was killed.
+    /// Says that a command works in the view from now on, and does nothing elsewhere.
+    pub(super) fn open(&self) {
+        self.is_open.store(true, Ordering::Relaxed);
+    }
+
+    /// Says that whatever was to come out has done so.
+    pub(super) fn settle(&self) {
+        self.is_open.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether nothing had come out of a view, whose layers were here, when its command was dropped or its Convoke was killed.
     pub(super) fn had_kept_everything(path: &Path) -> bool {
         Scratch::is_left(path) && path.join("upper").is_dir()
     }
@@ -83,6 +98,14 @@ impl Layers {
 
     pub(super) fn work(&self) -> PathBuf {
         self.scratch.path().join("work")
+    }
+}
+
+impl Drop for Layers {
+    fn drop(&mut self) {
+        if !self.is_open.load(Ordering::Relaxed) {
+            self.scratch.take_away();
+        }
     }
 }
 
@@ -119,6 +142,31 @@ fn make(folder: &Path) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_command_that_was_dropped_it_is_known_that_nothing_came_out() {
+        let (place, top) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let make =
+            |mark| Layers::make(place.path(), mark, top.path(), &FoundSecrets::default()).expect("layers");
+        let path = |mark| Scratch::place(place.path(), mark);
+        let dropped = make(1);
+        dropped.open();
+        std::fs::write(dropped.upper().join("file"), "x").expect("a change");
+        drop(dropped);
+        assert!(Layers::had_kept_everything(&path(1)));
+        let left: Vec<_> = std::fs::read_dir(path(1)).expect("a folder").flatten().collect();
+        assert!(left.len() == 1 && std::fs::read_dir(left[0].path()).expect("a folder").next().is_none());
+        let settled = make(2);
+        settled.open();
+        settled.settle();
+        drop(settled);
+        assert!(!path(2).exists());
+        let came_out = make(3);
+        came_out.open();
+        came_out.come_out().expect("its changes");
+        drop(came_out);
+        assert!(!Layers::had_kept_everything(&path(3)));
+    }
 
     #[test]
     fn of_a_view_that_was_left_it_is_known_whether_something_came_out() {

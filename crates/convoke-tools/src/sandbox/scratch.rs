@@ -2,8 +2,8 @@
 //!
 //! Whoever uses one holds a lock on it, and has done so before it has its name: so one whose lock is free was left by a process
 //! that was killed. Nothing of its commands lives then: those in views end with it, and the others are ended soon after. What was
-//! left is taken away by a thread that nobody waits for. Of layers their names stay for an hour: they tell whether something had
-//! come out of a view.
+//! left is taken away by a thread that nobody waits for. Of layers their names stay for an hour, also if nobody was killed: they tell
+//! whether something had come out of a view.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
@@ -87,11 +87,16 @@ impl Scratch {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Takes it away with the names that tell something.
+    pub(super) fn take_away(&self) {
+        take_away(&self.path, &self.handle);
+    }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        take_away(&self.path, &self.handle);
+        hollow_out(&self.path, &self.handle);
     }
 }
 
@@ -159,31 +164,32 @@ impl LeftoverFolder {
         let Ok(handle) = File::open(&self.path) else { return };
         match self.is_old {
             true => take_away(&self.path, &handle),
-            false => self.hollow_out(&handle),
+            false => hollow_out(&self.path, &handle),
         }
     }
+}
 
-    fn hollow_out(&self, handle: &File) {
-        let Ok(handle) = handle.as_fd().try_clone_to_owned() else { return };
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().filter_map(Result::ok);
-        for entry in entries {
-            let (name, path) = (entry.file_name(), entry.path());
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder && is_private(&name) {
-                // The layers of a command, in the folder of its sandbox.
-                Self { path, is_old: false }.take_away();
-            } else if !is_folder {
-                let _ = std::fs::remove_file(path);
-            } else if let Ok(inner) = opened_up(&handle, &name) {
-                let _ = empty(&inner, &path, opened_up);
-                if !TELLING.iter().any(|telling| name == *telling) {
-                    let _ = std::fs::remove_dir(path);
-                }
+/// Takes a folder away, but for the names of layers that tell what became of them.
+fn hollow_out(path: &Path, handle: &File) {
+    let Ok(handle) = handle.as_fd().try_clone_to_owned() else { return };
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    for entry in entries {
+        let (name, path) = (entry.file_name(), entry.path());
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && is_private(&name) {
+            // The layers of a command, in the folder of its sandbox.
+            LeftoverFolder { path, is_old: false }.take_away();
+        } else if !is_folder {
+            let _ = std::fs::remove_file(path);
+        } else if let Ok(inner) = opened_up(&handle, &name) {
+            let _ = empty(&inner, &path, opened_up);
+            if !TELLING.iter().any(|telling| name == *telling) {
+                let _ = std::fs::remove_dir(path);
             }
         }
-        // Where something is still told it stays.
-        let _ = std::fs::remove_dir(&self.path);
     }
+    // Where something is still told it stays.
+    let _ = std::fs::remove_dir(path);
 }
 
 fn is_private(name: &OsStr) -> bool {
