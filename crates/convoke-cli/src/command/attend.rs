@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use convoke_core::{Error, Outcome, RunId, RunStatus};
-use convoke_host::{Host, Manifest};
+use convoke_host::{GoOnOptions, Host, Manifest};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -12,7 +12,7 @@ use super::resume;
 use crate::arguments::{Arguments, Attend};
 use crate::configuration;
 use crate::failure::{Exit, Failure};
-use crate::run::{ESTIMATED, ResumeArguments, RunNotes, RunReport, RunSource, Signals, why_cancelled};
+use crate::run::{ESTIMATED, RunNotes, RunReport, RunSource, Signals, why_cancelled};
 use crate::session::Session;
 use crate::terminal::text;
 
@@ -153,8 +153,7 @@ impl Reporter {
             None => Failure::from(error),
             Some(record) => {
                 let unfit = Manifest::of(&record).and_then(|kept| {
-                    let unnamed = ResumeArguments::default();
-                    resume::must_fit(session, &self.host, &record, &kept, &unnamed).err()
+                    resume::must_fit(session, &self.host, &record, &kept, &GoOnOptions::default()).err()
                 });
                 unfit.unwrap_or_else(|| Failure::from(error).hint(session.resuming(&record)))
             }
