@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::Trail;
 use crate::common::stored::{Home, echo};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, PendingQuestion, Question, Responder, RunStatus, Runtime, Workflow,
+    Answer, BoxFuture, Canceller, Error, PendingQuestion, Question, Responder, RunStatus, Runtime, Workflow,
 };
 use convoke_steps::task_boxed;
 
@@ -102,4 +102,39 @@ async fn a_run_can_be_cancelled_while_answers_come_without_a_pause() {
     let workflow = asking(Question::approval("ship?").quorum(1_000_000));
     let outcome = runtime.start(&workflow, Trail::default()).canceller(&canceller).await.unwrap();
     assert_eq!(outcome.status, RunStatus::Cancelled);
+}
+
+/// Asks two things side by side, and ends as the first answer says, whatever becomes of the second.
+fn ends_with_the_first() -> Workflow<Trail> {
+    Workflow::new(task_boxed("both", |scope, _: &mut Trail| {
+        Box::pin(async move {
+            let (one, two) = (scope.child("one"), scope.child("two"));
+            let (first, _) =
+                tokio::join!(one.ask(Question::approval("first?")), two.ask(Question::approval("second?")));
+            match first?.is_approval() {
+                true => Err(Error::failed("it broke")),
+                false => Err(Error::Halted("enough".into())),
+            }
+        })
+    }))
+}
+
+#[tokio::test]
+async fn a_run_that_is_halted_leaves_no_question_behind() {
+    let (home, workflow) = (Home::new(echo()), ends_with_the_first());
+    let run = home.start(&workflow, Trail::default()).await.run;
+    assert_eq!(home.asked(&run).await, ["first?", "second?"]);
+    home.answer(&run, "first?", Answer::reject("no")).await;
+    assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Halted);
+    assert_eq!(home.asked(&run).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn one_that_waits_keeps_what_is_still_open() {
+    let (home, workflow) = (Home::new(echo()), ends_with_the_first());
+    let run = home.start(&workflow, Trail::default()).await.run;
+    home.answer(&run, "first?", Answer::approve()).await;
+    // What fails while it waits for somebody waits.
+    assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Suspended);
+    assert_eq!(home.asked(&run).await, ["second?"]);
 }

@@ -44,7 +44,7 @@ fn files_that_nobody_wrote_are_read_neither_as_a_configuration_nor_as_a_policy()
     assert!(policy.contains("it is larger than 1 MiB, which is no policy"), "{policy}");
     let folder = tempfile::tempdir().unwrap();
     for said in [self::configuration(folder.path(), folder.path()), self::policy(folder.path())] {
-        assert!(said.contains("it is no regular file"), "{said}");
+        assert!(said.contains("it is not a regular file"), "{said}");
     }
 }
 

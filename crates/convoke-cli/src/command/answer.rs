@@ -118,19 +118,21 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
             Vec::from_iter(people).join(", ")
         );
     }
+    let goes_on = match &record.holder {
+        Some(holder) => format!("{holder} goes on with it"),
+        None => {
+            let needs_nobody = |kept: Manifest| kept.policy.is_none() && secret_options(&kept).is_empty();
+            let attended = match Manifest::of(record).is_some_and(needs_nobody) {
+                true => "; a `convoke attend` does so by itself",
+                false => "",
+            };
+            format!("to let the run go on, {}{attended}", session.resuming(record))
+        }
+    };
+    // What was answered counts at once: it may even be the end of the run, and of what else it asks.
     match history.questions.iter().filter(|open| open.settled(session.now).is_none()).count() as u64 {
-        0 => match &record.holder {
-            Some(holder) => format!("{holder} goes on with it"),
-            None => {
-                let needs_nobody = |kept: Manifest| kept.policy.is_none() && secret_options(&kept).is_empty();
-                let attended = match Manifest::of(record).is_some_and(needs_nobody) {
-                    true => "; a `convoke attend` does so by itself",
-                    false => "",
-                };
-                format!("to let the run go on, {}{attended}", session.resuming(record))
-            }
-        },
-        waiting => format!("the run waits for {}", human::count(waiting, "more answer")),
+        0 => goes_on,
+        waiting => format!("{goes_on}; it has {}", human::count(waiting, "more open question")),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::time::Duration;
 
 use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
 use convoke_history::History;
@@ -61,6 +62,9 @@ fn waiting(name: Option<&ModelName>) -> Spinner {
     }
 }
 
+/// How long a run that waits for something else than people is waited for, where nobody is there.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Runs it from where it is to its end, shows how it goes, and gives the result.
 pub(crate) async fn go_on(
     prepared: PreparedRun,
@@ -84,6 +88,10 @@ pub(crate) async fn go_on(
     let mut how = ExecutionOptions::default();
     how.when_busy = when_busy;
     how.responder = is_there.then(|| Arc::new(person) as _);
+    // Who sends an event to a conversation may take days: where nobody is there, it waits without a process.
+    if !is_there && prepared.agentfile().is_none() {
+        how.patience = PATIENCE;
+    }
     let mut notes = Vec::new();
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
     host::tell(&notes, session.output);

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::ask::{Answer, Question};
+use crate::ask::{Answer, Question, QuestionId};
 use crate::budget::Charge;
 use crate::journal::{RecordedCall, RecordedOutcome, RunJournal, Slot};
 use crate::message::Usage;
@@ -33,13 +33,18 @@ impl Scope {
 
     /// Gives up what an interrupted call had asked: what became of the call is known without.
     pub(crate) fn withdraw_asked_by_call(&self) {
-        let Some(journal) = self.journal() else { return };
+        if let Some(journal) = self.journal() {
+            journal.close_questions(self.left_unanswered(journal).into_iter());
+        }
+    }
+
+    /// What was asked at or below this scope, now or before the run went on, and may have no answer.
+    pub(crate) fn left_unanswered(&self, journal: &RunJournal) -> Vec<QuestionId> {
         let (index, own) = (&journal.index, self.path());
         let open = index.slots_at(own).chain(index.slots_below(own)).filter(|slot| slot.finished.is_none());
         let asked = open.filter_map(|slot| slot.first()).filter(|begun| begun.effect == EffectKind::Ask);
         let asked = asked.map(|begun| self.key_of(&begun.path, begun.ordinal));
-        let left = self.node.run.waiting.left_unanswered(own);
-        journal.close_questions(asked.chain(left));
+        asked.chain(self.node.run.waiting.left_unanswered(own)).collect()
     }
 
     /// What an interrupted call was asking a person when it was, if nothing it asked was approved since it was begun last.

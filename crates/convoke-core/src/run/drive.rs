@@ -98,7 +98,7 @@ pub(super) async fn drive<S: State>(
                 Err(refused) => error = Some(refused),
             }
         }
-        let outcome = conclude(&run, state, error, &time, before, options.canceller.is_left()).await;
+        let outcome = conclude(&scope, state, error, &time, before, options.canceller.is_left()).await;
         guard.finished();
         return Ok(outcome);
     }
@@ -106,13 +106,14 @@ pub(super) async fn drive<S: State>(
 
 /// Writes down and reports how the run ended.
 async fn conclude<S: State>(
-    run: &Arc<Run>,
+    scope: &Scope,
     state: S,
     error: Option<Error>,
     time: &RunClock,
     before: Option<Launch>,
     is_left: bool,
 ) -> Outcome<S> {
+    let run = &scope.node.run;
     let json = json::to_value(&state);
     let mut error = match (error, &json) {
         (None, Err(unwritable)) => Some(unwritable.clone()),
@@ -136,11 +137,16 @@ async fn conclude<S: State>(
             run.count_untold().await;
         }
         if !is_lost && !is_left {
-            let closed = match stored.for_good {
-                true => journal.store().questions(Some(&run.id)).await.unwrap_or_default(),
+            // Whatever goes on from another end may still be answered.
+            let is_last = stored.for_good || matches!(status, RunStatus::Completed | RunStatus::Halted);
+            let closed = match is_last {
+                true => {
+                    let kept = journal.store().questions(Some(&run.id)).await.unwrap_or_default();
+                    let kept = kept.into_iter().map(|pending| pending.id);
+                    kept.chain(scope.left_unanswered(journal)).collect()
+                }
                 false => Vec::new(),
             };
-            let closed = closed.into_iter().map(|pending| pending.id).collect();
             let change = RunChange { status, outcome, totals: run.totals(), worked: time.worked(), waits };
             // What the journal does not fit is not kept: whoever goes on next does so as it was.
             let is_unfit = matches!(error.as_ref().map(Error::root), Some(Error::Diverged(_)));
