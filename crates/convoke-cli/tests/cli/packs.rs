@@ -58,7 +58,7 @@ fn a_pack_in_yaml_is_compiled_to_json() {
         place.convoke(&["--json", "inspect", "support.pack.json"]),
     );
     assert_eq!(stdout(&from_yaml), stdout(&from_json));
-    place.write("bad.yaml", &EXAMPLE.replace("entry: intake", "entry: intkae"));
+    place.write("bad.yaml", EXAMPLE.replace("entry: intake", "entry: intkae"));
     let refused = place.convoke(&["compile", "bad.yaml", "-o", "bad.json"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("no pack was written"), "{}", stderr(&refused));

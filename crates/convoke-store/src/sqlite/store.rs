@@ -412,7 +412,11 @@ mod tests {
         }
         let due: Vec<RunId> =
             others.due(Timestamp::now(), 9).await.unwrap().into_iter().map(|due| due.run).collect();
-        assert_eq!(due, [released.run.clone()], "whoever did not give it back may still be at work");
+        assert_eq!(
+            due,
+            std::slice::from_ref(&released.run),
+            "whoever did not give it back may still be at work"
+        );
         let again = others.claim(&released.run, OnBusy::Refuse).await.unwrap();
         assert_eq!(others.append(&again, entry(1)).await, Ok(()));
         store.release(&abandoned);
