@@ -81,6 +81,14 @@ pub enum BuildError {
         /// The step being built.
         step: String,
     },
+    /// A step waits for itself, directly or through others.
+    #[error("`{step}` never comes to `{name}`, which waits for itself; break the circle")]
+    Cycle {
+        /// The step being built.
+        step: String,
+        /// The name.
+        name: String,
+    },
     /// More branches must succeed than there are.
     #[error("`{step}` needs {needed} branches to succeed and has only {branches}")]
     Unreachable {

@@ -2,7 +2,7 @@
 //!
 //! A workflow is a tree of steps over a plain struct. Leaves do the work ([`func`], [`task`], [`prompt`], [`ToolStep`],
 //! [`AgentStep`]); composites decide what runs when ([`Chain`], [`Router`], [`Classifier`], [`Parallel`], [`Merge`],
-//! [`Map`], [`Loop`], [`Retry`]). All of them are [`Step`](convoke_core::Step)s, so they nest as you like, and all of
+//! [`Map`], [`Dag`], [`Loop`], [`Retry`]). All of them are [`Step`](convoke_core::Step)s, so they nest as you like, and all of
 //! them run the same way whether anybody listens or not.
 //!
 //! # What this crate must never do
@@ -12,6 +12,7 @@ mod agent;
 mod bounded;
 mod chain;
 mod classifier;
+mod dag;
 mod error;
 mod fan;
 mod func;
@@ -31,6 +32,7 @@ pub use agent::{AgentStep, AgentStepBuilder};
 pub use bounded::{Bounded, StepExt};
 pub use chain::Chain;
 pub use classifier::{Classifier, ClassifierBuilder};
+pub use dag::{Dag, DagBuilder};
 pub use error::{ArgumentsError, BuildError, StepsError};
 pub use fan::{BranchEnd, BranchProgress};
 pub use func::{AsyncFunc, AsyncFunction, Func, IntoStepResult, func, task, task_boxed};

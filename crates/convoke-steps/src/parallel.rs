@@ -72,8 +72,8 @@ type TakeOver<S, B> = Arc<dyn Fn(&mut S, B) + Send + Sync>;
 impl<S: 'static, B: Send + 'static> Fork<S> for Projection<S, B> {
     fn open(&self, scope: &Scope, state: &S) -> Branch<Apply<S>> {
         let join = Arc::clone(&self.join);
-        Branch::new(scope, &self.step, (self.fork)(state))
-            .map(move |own| -> Apply<S> { Box::new(move |state| join(state, own)) })
+        let apply = move |own| -> Apply<S> { Box::new(move |state| join(state, own)) };
+        Branch::giving(scope, &self.step, (self.fork)(state), apply)
     }
 
     fn name(&self) -> &str {

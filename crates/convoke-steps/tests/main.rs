@@ -10,6 +10,7 @@ mod classifier;
 #[allow(dead_code, reason = "the kernel's tests and those of steps need different parts of it")]
 #[path = "../../convoke-core/tests/common/mod.rs"]
 mod common;
+mod dag;
 mod joins;
 mod joins_and_resume;
 mod leaf_steps;

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::cancel::Cancel;
 use super::tap::Tap;
 use super::work_clock::WorkClock;
-use super::{LeafReplay, ScopeLabels, Settings};
+use super::{LeafReplay, Scope, ScopeLabels, Settings};
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
@@ -87,6 +87,13 @@ pub struct ReservedScope {
     pub(crate) repetition: u32,
     /// When it was taken: what is opened here later follows from nothing that has happened since.
     pub(crate) taken: LogicalTime,
+}
+
+impl ReservedScope {
+    /// Says that what is opened here follows from what has happened in a scope beside it, which is over.
+    pub fn follow(&mut self, earlier: &Scope) {
+        self.taken = self.taken.max(earlier.node.moment());
+    }
 }
 
 /// What distinguishes a child from its parent; everything else is inherited.

@@ -1,4 +1,4 @@
-//! Fan-out: what [`Parallel`](crate::Parallel), [`Merge`](crate::Merge) and [`Map`](crate::Map) share.
+//! Fan-out: what [`Parallel`](crate::Parallel), [`Merge`](crate::Merge), [`Map`](crate::Map) and [`Dag`](crate::Dag) share.
 //!
 //! All branches get their places in declared order before any of them begins, so their paths do not depend on timing.
 //! Where timing decides (which branch was first), the decision is journaled and followed on replay.
@@ -13,6 +13,7 @@ use convoke_core::{BranchErrors, BranchFailure, Canceller, Error, Scope, Suspens
 use tokio::task::JoinSet;
 
 use crate::join::{BranchTally, Join, JoinVerdict, RemainingBranches};
+use branch::BegunBranch;
 pub(crate) use branch::{Branch, BranchOutcome, FinishedBranch};
 pub use progress::{BranchEnd, BranchProgress};
 
@@ -102,17 +103,23 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
 
     fn fill(&mut self) {
         while self.running.len() < self.limit
-            && let Some((index, branch)) = self.queue.pop_front()
+            && let Some(next) = self.queue.iter().position(|(_, branch)| self.is_ready(branch))
+            && let Some((index, branch)) = self.queue.remove(next)
         {
-            match branch.begin(self.scope) {
-                Ok(begun) => {
+            match branch.begin(self.scope, &self.ended) {
+                Ok(BegunBranch::Running(begun)) => {
                     self.cancellers.push(begun.canceller);
                     self.ended[index].scope = Some(begun.scope);
                     self.running.spawn(async move { (index, begun.work.await) });
                 }
+                Ok(BegunBranch::Skipped(value)) => self.settle(index, Ok(value)),
                 Err(stop) => self.ended[index].end = BranchOutcome::Stopped(stop),
             }
         }
+    }
+
+    fn is_ready(&self, branch: &Branch<T>) -> bool {
+        branch.after.iter().all(|before| matches!(self.ended[*before].end, BranchOutcome::Succeeded(_)))
     }
 
     fn settle(&mut self, index: usize, result: Result<T, Error>) {
