@@ -24,6 +24,9 @@ use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 /// What the person says first, unless a pack has a variable of that name.
 pub(crate) const MESSAGE: &str = "message";
 
+/// The composition that is run as a function instead of the workflow, unless a pack has a variable of that name.
+pub(crate) const COMPOSITION: &str = "composition";
+
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "pack";
 
@@ -45,8 +48,9 @@ impl DefinitionKind for PackKind {
             || std::str::from_utf8(bytes).is_ok_and(looks_like_a_pack)
     }
 
-    fn read(&self, source: &Source, _: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
-        let (pack, findings) = pack::read(source.text());
+    fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
+        let (pack, mut findings) = pack::read(source.text());
+        let pack = pack.and_then(|pack| with_schemas(pack, files, &mut findings));
         let mut diagnostics = Diagnostics::default();
         for finding in &findings {
             diagnostics.add(finding.severity, || diagnostic(source, finding));
@@ -55,6 +59,31 @@ impl DefinitionKind for PackKind {
         let definition = pack.map(|pack| Arc::new(PackDefinition::new(pack)) as Arc<dyn Definition>);
         (definition, diagnostics)
     }
+}
+
+/// A pack with the JSON Schemas that its compositions name; nothing if one is missing or none.
+fn with_schemas(
+    mut pack: CompiledPack,
+    files: &dyn Loader,
+    findings: &mut Vec<Finding>,
+) -> Option<CompiledPack> {
+    let known = findings.len();
+    let named: Vec<(String, String)> =
+        pack.schema_files().map(|(path, file)| (path, file.to_owned())).collect();
+    for (path, file) in named {
+        let added = match files.find(&file) {
+            Ok(PathContent::Text(text)) => pack.add_schema(&file, &text),
+            Ok(_) => Err("there is no such file".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(why) = added {
+            let message = format!("`{file}` is not a JSON Schema: {why}");
+            let mut finding = Finding::error("bad-schema", &path, message);
+            finding.place = Some(pack.document().place_of(&path));
+            findings.push(finding);
+        }
+    }
+    (findings.len() == known).then_some(pack)
 }
 
 fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {
@@ -113,6 +142,8 @@ fn id_of(path: &Path) -> String {
 struct PackDefinition {
     pack: Arc<CompiledPack>,
     inputs: Vec<Input>,
+    /// The inputs that are no variables of the pack.
+    reserved: Vec<&'static str>,
 }
 
 impl PackDefinition {
@@ -128,14 +159,14 @@ impl PackDefinition {
             Input::new(input["name"].as_str().unwrap_or_default(), ty, input.get("default").cloned())
         });
         let mut inputs: Vec<Input> = inputs.collect();
-        if !inputs.iter().any(|input| input.name == MESSAGE) {
-            inputs.push(Input::new(MESSAGE, Type::String, Some(Value::Null)));
-        }
-        Self { inputs, pack: Arc::new(pack) }
-    }
-
-    fn declares_message(&self) -> bool {
-        outline::inputs(&self.pack).iter().any(|input| input["name"] == MESSAGE)
+        let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
+        let offered = |name: &str| !own.iter().any(|own| own == name);
+        let functions = !pack.model().compositions.is_empty();
+        let reserved = [(MESSAGE, offered(MESSAGE)), (COMPOSITION, functions && offered(COMPOSITION))];
+        let reserved: Vec<&'static str> =
+            reserved.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect();
+        inputs.extend(reserved.iter().map(|name| Input::new(*name, Type::String, Some(Value::Null))));
+        Self { inputs, reserved, pack: Arc::new(pack) }
     }
 }
 
@@ -183,12 +214,12 @@ impl Definition for PackDefinition {
 
     fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>> {
         let stage = PackStage::new(Arc::clone(&self.pack), equipment.tools.clone(), equipment.model.clone());
-        let machine = stage.machine().map_err(|error| vec![error.to_string()])?;
-        let takes_message = self.inputs.iter().any(|input| input.name == MESSAGE) && !self.declares_message();
+        let machine = stage.clone().machine().map_err(|error| vec![error.to_string()])?;
         Ok(Box::new(EquippedPack {
             pack: Arc::clone(&self.pack),
             workflow: machine.workflow(),
-            takes_message,
+            stage,
+            reserved: self.reserved.clone(),
         }))
     }
 
@@ -200,7 +231,8 @@ impl Definition for PackDefinition {
 struct EquippedPack {
     pack: Arc<CompiledPack>,
     workflow: Workflow<MachineState>,
-    takes_message: bool,
+    stage: PackStage,
+    reserved: Vec<&'static str>,
 }
 
 impl EquippedDefinition for EquippedPack {
@@ -215,13 +247,20 @@ impl EquippedDefinition for EquippedPack {
     fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {
         let mut variables: Map<String, Value> =
             values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        let opening = if self.takes_message { variables.remove(MESSAGE) } else { None };
+        let mut taken = |name: &str| {
+            let given = if self.reserved.contains(&name) { variables.remove(name) } else { None };
+            given.and_then(|given| given.as_str().map(str::to_owned))
+        };
+        let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
+        if let Some(name) = &function {
+            self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
+        }
         self.pack
             .check_values(&variables)
             .map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let mut state = MachineState::default();
         state.variables = variables;
-        state.opening = opening.and_then(|opening| opening.as_str().map(str::to_owned));
+        (state.opening, state.function) = (opening, function);
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }

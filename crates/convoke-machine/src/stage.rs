@@ -1,12 +1,18 @@
 //! How the states of a pack speak: its prompts, tools, parameters and validators, as a conversation wants them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_agent::ClientTool;
-use convoke_core::{Model, ModelParams, Toolset};
+use convoke_agent::{ClientTool, WorkflowTool};
+use convoke_core::{Error, Model, ModelParams, Runner, Toolset};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::conversation::{Activation, Direction, InvalidMachine, Machine, Situation, Stage, Validator};
+use crate::conversation::{
+    Activation, ComposedWork, Direction, InvalidComposition, InvalidMachine, Machine, MachineState,
+    Situation, Stage, Validator,
+};
 use crate::pack::model::{Parameters, SkillSource};
 use crate::pack::{self, CompiledPack, CompiledPrompt, Judgement, Moment};
 use crate::workflow::{Compiled, Known, Spec};
@@ -14,10 +20,28 @@ use crate::workflow::{Compiled, Known, Spec};
 /// How the states of a pack speak, with the tools and the model that there are.
 ///
 /// Tools that a pack describes and nobody here has are the client's: a call of one waits for its result.
+#[derive(Clone)]
 pub struct PackStage {
     pack: Arc<CompiledPack>,
     tools: Toolset,
     model: Option<Arc<dyn Model>>,
+    compositions: Arc<BTreeMap<String, Result<ComposedWork, InvalidComposition>>>,
+    /// How many agents have delegated to each other to come here.
+    depth: u32,
+}
+
+/// How deep agents of a pack may delegate: those further in have no others to turn to, so that no circle goes on for ever.
+const MAX_DEPTH: u32 = 4;
+
+/// What the names of tools begin with that are agents of the pack.
+const AGENT: &str = "a2a__";
+
+/// What an agent is asked.
+#[derive(Deserialize, JsonSchema)]
+struct Query {
+    /// What it should do or find out.
+    #[serde(rename = "query")]
+    _query: String,
 }
 
 impl PackStage {
@@ -35,25 +59,56 @@ impl PackStage {
                 }
             }
         }
-        Self { pack, tools, model }
+        let compose = |(name, composition): (&String, _)| {
+            (name.clone(), ComposedWork::new(name, composition, &tools, pack.schemas()))
+        };
+        let compositions = Arc::new(pack.model().compositions.iter().map(compose).collect());
+        Self { pack, tools, model, compositions, depth: 0 }
     }
 
     /// The conversation over the pack's workflow. A pack without one is talked to with the prompt it begins with, as long as the
-    /// person likes.
+    /// person likes; one that has nothing but a composition runs that.
     ///
     /// # Errors
-    /// If the pack has several prompts and says nowhere which comes first, or a state runs a composition.
+    /// If the pack says nowhere what comes first, or a state runs a composition that cannot be run here.
     pub fn machine(self) -> Result<Machine, PackMachineError> {
-        let name = self.pack.model().id.clone();
-        let builder = match self.pack.workflow().cloned() {
-            Some(compiled) => Machine::on(Arc::new(compiled), Arc::new(self)),
-            None => {
-                let task = self.pack.entry().ok_or(PackMachineError::NoEntry)?;
-                let compiled = single(task).map_err(|error| PackMachineError::Workflow(error.to_string()))?;
-                Machine::on(Arc::new(compiled), Arc::new(self)).open_ended()
+        let pack = Arc::clone(&self.pack);
+        let builder = match pack.workflow() {
+            Some(compiled) => {
+                for name in compiled.states().filter_map(|state| state.composition.as_deref()) {
+                    self.check_function(name)?;
+                }
+                Machine::on(Arc::new(compiled.clone()), Arc::new(self))
             }
+            None => match (pack.entry(), pack.only_composition()) {
+                (Some(task), _) => {
+                    Machine::on(alone(&json!({"prompt_task": task}))?, Arc::new(self)).open_ended()
+                }
+                (None, Some(name)) => {
+                    self.check_function(name)?;
+                    let state =
+                        json!({"orchestration": "composition", "composition": name, "terminal": true});
+                    Machine::on(alone(&state)?, Arc::new(self))
+                }
+                (None, None) => return Err(PackMachineError::NoEntry),
+            },
         };
-        Ok(builder.named(name).build()?)
+        Ok(builder.named(pack.model().id.as_str()).build()?)
+    }
+
+    /// Whether a composition can be run here, as a function too.
+    ///
+    /// # Errors
+    /// If there is none of this name, or something that it needs is missing.
+    pub fn check_function(&self, name: &str) -> Result<(), PackMachineError> {
+        match self.compositions.get(name) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(invalid)) => Err(invalid.clone().into()),
+            None => {
+                let known = self.compositions.keys().cloned().collect::<Vec<_>>().join(", ");
+                Err(PackMachineError::UnknownComposition { name: name.to_owned(), known })
+            }
+        }
     }
 
     fn activation(&self, prompt: &CompiledPrompt, situation: &Situation<'_>) -> Result<Activation, String> {
@@ -66,7 +121,7 @@ impl PackStage {
         let moment = Moment { artifacts: artifacts.collect(), workflow_context: situation.brief.to_owned() };
         let system = prompt.system(model, &bound, &moment).map_err(|error| error.to_string())?;
         let mut activation = Activation::new(self.with_skills(system, &situation.state.skills));
-        activation.tools = self.tools_of(&situation.state.prompt_task)?;
+        activation.tools = self.tools_of(situation)?;
         activation.params = params(prompt.parameters(model));
         activation.model = self.model.clone();
         let policy = prompt.declared().tool_policy.as_ref();
@@ -76,14 +131,50 @@ impl PackStage {
         Ok(activation)
     }
 
-    fn tools_of(&self, task: &str) -> Result<Toolset, String> {
+    fn tools_of(&self, situation: &Situation<'_>) -> Result<Toolset, String> {
         let mut tools = Toolset::new();
-        for name in self.pack.allowed_tools(task, self.tools.names()) {
+        for name in self.pack.allowed_tools(situation.task, self.tools.names()) {
             if let Some(tool) = self.tools.get(name) {
                 tools.add(Arc::clone(tool)).map_err(|error| error.to_string())?;
             }
         }
+        for member in self.pack.delegates_of(situation.task).into_iter().filter(|_| self.depth < MAX_DEPTH) {
+            let tool = self.delegate(member, situation.variables).map_err(|error| error.to_string())?;
+            tools.add(Arc::new(tool)).map_err(|error| error.to_string())?;
+        }
         Ok(tools)
+    }
+
+    /// An agent of the pack as a tool of another one. It begins anew with each call.
+    fn delegate(
+        &self,
+        member: &str,
+        variables: &Map<String, Value>,
+    ) -> Result<WorkflowTool, PackMachineError> {
+        let agents = self.pack.model().agents.iter();
+        let state =
+            agents.flat_map(|agents| agents.members.get(member)).find_map(|agent| agent.state.clone());
+        let stage: Arc<dyn Stage> = Arc::new(Self { depth: self.depth + 1, ..self.clone() });
+        let builder = match (state, self.pack.workflow()) {
+            (Some(state), Some(compiled)) => Machine::on(Arc::new(compiled.clone()), stage).entering(state),
+            _ => Machine::on(alone(&json!({"prompt_task": member}))?, stage),
+        };
+        let machine = builder.named(format!("{AGENT}{member}")).build()?;
+        let variables = variables.clone();
+        let runner = Runner::with_factory(&machine.once(), move |given| {
+            let query = given.as_ref().and_then(|given| given["query"].as_str()).unwrap_or_default();
+            let mut state = MachineState::saying(query);
+            state.variables = variables.clone();
+            Ok(state)
+        });
+        let description = self.pack.agent_cards().swap_remove(member).map(|card| card.description);
+        Ok(WorkflowTool::new(runner)
+            .description(description.unwrap_or_default())
+            .parameters_of::<Query>()
+            .result(|_, state| match state["last"].as_str() {
+                Some(text) => Ok(json!({"response": text}).to_string()),
+                None => Err(Error::failed("the agent answered nothing")),
+            }))
     }
 
     /// A system message with what the skills that are taken up from the start say, as far as the state has them.
@@ -118,9 +209,13 @@ fn allows(filter: &str, skill: &str) -> bool {
 
 impl Stage for PackStage {
     fn activate(&self, situation: &Situation<'_>) -> Result<Activation, String> {
-        let task = &*situation.state.prompt_task;
+        let task = situation.task;
         let prompt = self.pack.prompt(task).ok_or_else(|| format!("there is no prompt `{task}`"))?;
         self.activation(prompt, situation)
+    }
+
+    fn composition(&self, name: &str) -> Option<ComposedWork> {
+        self.compositions.get(name)?.as_ref().ok().cloned()
     }
 }
 
@@ -129,8 +224,21 @@ impl Stage for PackStage {
 #[non_exhaustive]
 pub enum PackMachineError {
     /// Nobody knows which prompt comes first.
-    #[error("the pack has several prompts, and neither a workflow nor agents say which comes first")]
+    #[error(
+        "the pack has several prompts, and neither a workflow nor agents say which comes first; to run a composition, name it"
+    )]
     NoEntry,
+    /// There is no such composition.
+    #[error("there is no composition `{name}`; there are {known}")]
+    UnknownComposition {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A composition cannot be run here.
+    #[error(transparent)]
+    Composition(#[from] InvalidComposition),
     /// A state cannot be run.
     #[error(transparent)]
     Machine(#[from] InvalidMachine),
@@ -139,10 +247,14 @@ pub enum PackMachineError {
     Workflow(String),
 }
 
-/// A workflow for a prompt alone.
-fn single(task: &str) -> Result<Compiled, Box<dyn std::error::Error>> {
-    let spec = json!({"version": 1, "entry": task, "states": {task: {"prompt_task": task}}});
-    Ok(Compiled::new(&serde_json::from_value::<Spec>(spec)?, &Known::anything())?)
+/// A workflow of a single state.
+fn alone(state: &Value) -> Result<Arc<Compiled>, PackMachineError> {
+    let name = state["prompt_task"].as_str().or(state["composition"].as_str()).unwrap_or_default();
+    let spec = json!({"version": 1, "entry": name, "states": {name: state}});
+    let compiled = serde_json::from_value::<Spec>(spec)
+        .map_err(|error| error.to_string())
+        .and_then(|spec| Compiled::new(&spec, &Known::anything()).map_err(|error| error.to_string()));
+    compiled.map(Arc::new).map_err(PackMachineError::Workflow)
 }
 
 /// What a provider is told; what only some understand is passed on as it is.

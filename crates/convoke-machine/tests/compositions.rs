@@ -2,7 +2,7 @@
 
 mod packs;
 
-use packs::{errors, findings, prompt, valid, warnings, with};
+use packs::{errors, prompt, valid, warnings, with};
 use serde_json::{Value, json};
 
 /// A pack with a composition of these steps, which a state runs.
@@ -49,7 +49,7 @@ fn a_composition_of_every_kind_of_step_is_valid() {
     list.push(json!({"id": "t", "kind": "tool", "tool": "look_up", "args": {"v": "${p.output.all}"}, "depends_on": ["p"],
         "modifiers": {"retry": {"max_attempts": 3}, "eval": ["tone"]}}));
     let pack = of(steps);
-    assert_eq!(findings(&pack), []);
+    assert_eq!(warnings(&pack), ["no-effect"], "steps are not evaluated");
     assert_eq!(valid(&pack).model().compositions["c"].steps.len(), 6);
 }
 
@@ -124,6 +124,11 @@ fn promptkit_203_everything_that_is_wrong_with_a_composition_is_found() {
             ]))]),
             "cycle",
         ),
+        (
+            "a part of a step that is not its output",
+            json!([ask("a"), with_field(ask("b"), "input", json!("${a.label}"))]),
+            "bad-reference",
+        ),
         ("a later step", json!([with_field(ask("a"), "input", json!("${b.output}")), ask("b")]), "cycle"),
         ("a field of another kind", json!([with_field(ask("a"), "reduce", reduce)]), "misplaced-field"),
     ] {
@@ -164,12 +169,40 @@ fn promptkit_204_states_run_compositions_that_there_are() {
     let mut unused = of(json!([ask("a")]));
     unused["compositions"]["d"] = unused["compositions"]["c"].clone();
     assert_eq!(warnings(&unused), ["unused-composition"]);
+    // Without a workflow, compositions are functions that are run by name.
     unused.as_object_mut().unwrap().remove("workflow");
-    assert_eq!(warnings(&unused), ["unused-composition"]);
+    assert_eq!(warnings(&unused), [""; 0]);
 }
 
 #[test]
 fn an_order_that_nobody_wrote_is_warned_about() {
     let steps = json!([parallel(json!([ask("a"), ask("b")])), ask("c")]);
     assert_eq!(warnings(&of(steps)), ["implicit-order"]);
+}
+
+#[test]
+fn settings_of_the_engine_are_checked() {
+    let with_engine = |engine: Value| {
+        let mut pack = of(json!([ask("a")]));
+        pack["workflow"]["states"]["s"]["on_event"] = json!({"Done": "s"});
+        pack["workflow"]["states"]["s"]["terminal"] = json!(false);
+        pack["compositions"]["c"]["engine"] = engine;
+        pack
+    };
+    let rule =
+        |predicate: Value, event: &str| json!({"on_output": [{"predicate": predicate, "event": event}]});
+    let holds = json!({"path": "${a.output}", "op": "equals", "value": "x"});
+    for (engine, code) in [
+        (json!({"concurrency": 0}), "bad-value"),
+        (json!({"on_failure": "explode"}), "bad-value"),
+        (json!({"on_output": {}}), "bad-value"),
+        (json!({"on_output": [{}]}), "missing-field"),
+        (rule(json!({}), "Done"), "bad-predicate"),
+        (rule(json!({"path": "${b.output}", "exists": true}), "Done"), "unknown-name"),
+        (rule(holds.clone(), "Gone"), "unknown-name"),
+    ] {
+        assert_eq!(errors(&with_engine(engine.clone())), [code], "{engine}");
+    }
+    assert_eq!(errors(&with_engine(rule(holds, "Done"))), [""; 0]);
+    assert!(warnings(&with_engine(json!({"retries": 3}))).contains(&"no-effect"));
 }

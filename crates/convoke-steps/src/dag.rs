@@ -87,13 +87,23 @@ impl<S: Clone + Send + Sync + 'static> Dag<S> {
 impl<S: Clone + Send + Sync + 'static> DagBuilder<S> {
     /// Adds a step that begins when the steps of these names are over; `join` takes over what it did.
     pub fn step(
-        mut self,
+        self,
         step: impl Step<S> + 'static,
         waits_for: &[&str],
         join: impl Fn(&mut S, &S) + Send + Sync + 'static,
     ) -> Self {
+        self.shared_step(Arc::new(step), waits_for, join)
+    }
+
+    /// Adds a step that others have too.
+    pub fn shared_step(
+        mut self,
+        step: SharedStep<S>,
+        waits_for: &[&str],
+        join: impl Fn(&mut S, &S) + Send + Sync + 'static,
+    ) -> Self {
         let waits_for = waits_for.iter().map(ToString::to_string).collect();
-        let (step, join): (SharedStep<S>, TakeOver<S>) = (Arc::new(step), Arc::new(join));
+        let join: TakeOver<S> = Arc::new(join);
         self.0.nodes.push(DagNode { step, waits_for, before: Vec::new(), join, condition: None });
         self
     }

@@ -66,10 +66,7 @@ impl World {
 }
 
 fn ancestors(edges: &[Vec<usize>], of: usize) -> BTreeSet<String> {
-    edges[of]
-        .iter()
-        .flat_map(|before| ancestors(edges, *before).into_iter().chain([name(*before)]))
-        .collect()
+    edges[of].iter().flat_map(|before| ancestors(edges, *before).into_iter().chain([name(*before)])).collect()
 }
 
 fn graphs() -> impl Strategy<Value = Vec<Vec<usize>>> {
@@ -180,7 +177,8 @@ async fn what_comes_after_a_failure_is_not_run_and_the_rest_finishes_if_it_is_to
 
 #[test]
 fn a_dag_that_cannot_work_is_not_built() {
-    let one = |waits: &[&str]| Dag::builder("dag", RemainingBranches::Cancel).step(adds("a"), waits, takes("a"));
+    let one =
+        |waits: &[&str]| Dag::builder("dag", RemainingBranches::Cancel).step(adds("a"), waits, takes("a"));
     assert!(matches!(one(&["a"]).build().err(), Some(BuildError::Cycle { .. })));
     assert!(matches!(one(&["b"]).build().err(), Some(BuildError::UnknownName { .. })));
     let twice = one(&[]).step(adds("a"), &[], takes("a")).build().err();

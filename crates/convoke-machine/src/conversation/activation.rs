@@ -7,6 +7,7 @@ use convoke_agent::Approval;
 use convoke_core::{Model, ModelParams, Toolset};
 use serde_json::{Map, Value};
 
+use super::ComposedWork;
 use crate::workflow::{Compiled, CompiledState, Context};
 
 /// What is known when a state is to speak.
@@ -15,6 +16,8 @@ use crate::workflow::{Compiled, CompiledState, Context};
 pub struct Situation<'a> {
     /// The state.
     pub state: &'a CompiledState,
+    /// The prompt: the state's, or that of a step of its composition.
+    pub task: &'a str,
     /// What the state before it, or whoever sent the event, says it should know: `workflow_context`.
     pub brief: &'a str,
     /// Every artifact that is declared; empty if it has no value yet.
@@ -135,6 +138,12 @@ pub trait Stage: Send + Sync {
     /// # Errors
     /// Why it cannot, in words.
     fn activate(&self, situation: &Situation<'_>) -> Result<Activation, String>;
+
+    /// The composition of a name, for states that run one.
+    fn composition(&self, name: &str) -> Option<ComposedWork> {
+        let _ = name;
+        None
+    }
 }
 
 impl<F: Fn(&Situation<'_>) -> Result<Activation, String> + Send + Sync> Stage for F {
@@ -148,12 +157,13 @@ pub(super) fn activate(
     stage: &dyn Stage,
     compiled: &Compiled,
     context: &Context,
+    task: &str,
     brief: &str,
     variables: &Map<String, Value>,
 ) -> Result<Activation, ActivationError> {
     let failed = |reason: String| ActivationError {
         state: context.current_state().to_owned(),
-        prompt: compiled.prompt_task(context).to_owned(),
+        prompt: task.to_owned(),
         reason,
     };
     let state = compiled.current(context).ok_or_else(|| failed("the workflow has no such state".into()))?;
@@ -161,6 +171,6 @@ pub(super) fn activate(
         let name = &*artifact.name;
         (name, context.artifact(name).unwrap_or_default())
     });
-    let situation = Situation { state, brief, artifacts: artifacts.collect(), variables };
+    let situation = Situation { state, task, brief, artifacts: artifacts.collect(), variables };
     stage.activate(&situation).map_err(failed)
 }

@@ -122,7 +122,7 @@ impl<'a> Fold<'a> {
 }
 
 /// Whether a call was answered by the agent because it repeats itself: it was not made, and does not count.
-fn is_repeat_notice(result: &ToolResult) -> bool {
+pub(super) fn is_repeat_notice(result: &ToolResult) -> bool {
     result.is_error
         && result.content.contains("times in a row with these arguments and gave the same each time")
 }

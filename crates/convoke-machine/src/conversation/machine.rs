@@ -7,12 +7,14 @@ use convoke_agent::WorkflowTool;
 use convoke_core::{BoxFuture, Error, Nature, Outline, Runner, Scope, Step, Workflow};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::messages::MessagePolicy;
 use super::state::{MachineState, Talk};
 use super::talk::Session;
 use super::{Situation, Stage};
-use crate::workflow::{Compiled, Orchestration, Transitioned};
+use crate::workflow::{Compiled, Known, Transitioned};
 
 /// The channel on which results of tools that clients execute are sent.
 pub const TOOL_RESULTS: &str = "tool_results";
@@ -66,6 +68,8 @@ pub struct Machine {
     pub(super) generations: Option<usize>,
     /// Whether there is talk in states that nothing leads out of.
     pub(super) open_ended: bool,
+    /// The state it begins in, if that is not the workflow's first.
+    pub(super) entry: Option<Arc<str>>,
 }
 
 /// A machine being put together. See [`Machine::builder`].
@@ -81,9 +85,17 @@ pub enum InvalidMachine {
     /// It has no name.
     #[error("a machine needs a name: it is part of every path and picture")]
     NoName,
-    /// A state runs a composition.
-    #[error("state `{state}` runs a composition, which a conversation cannot yet: let a prompt speak in it")]
-    Composition {
+    /// A state runs a composition that the stage does not have.
+    #[error("state `{state}` runs composition `{composition}`, which nobody here can run")]
+    UnknownComposition {
+        /// The state.
+        state: String,
+        /// The composition.
+        composition: String,
+    },
+    /// It begins in a state that there is none of.
+    #[error("the workflow has no state `{state}` to begin in")]
+    UnknownState {
         /// The state.
         state: String,
     },
@@ -107,6 +119,7 @@ impl Machine {
             policy: None,
             generations: None,
             open_ended: false,
+            entry: None,
         };
         MachineBuilder { machine }
     }
@@ -122,11 +135,27 @@ impl Machine {
     /// The conversation as a tool of an agent, which says something and is told what was answered. It has one turn; questions and
     /// events in it are waited for as everywhere in the run.
     pub fn tool(self, description: impl Into<String>) -> WorkflowTool {
-        let workflow = Workflow::new(OneTurn(self));
-        WorkflowTool::new(Runner::new(&workflow))
+        WorkflowTool::new(Runner::new(&self.once()))
             .description(description)
             .parameters_of::<Words>()
             .result(|_, state| Ok(state["last"].as_str().unwrap_or("nothing was answered").to_owned()))
+    }
+
+    /// The workflow of somebody talking to it once.
+    pub(crate) fn once(self) -> Workflow<MachineState> {
+        let name = self.name.to_string();
+        Workflow::new(OneTurn(self)).named(name)
+    }
+
+    /// A machine that does nothing but run a composition.
+    pub(super) fn function(&self, name: &str) -> Result<Self, Error> {
+        let unknown = || Error::permanent(format!("there is no composition `{name}` to run"));
+        self.stage.composition(name).ok_or_else(unknown)?;
+        let state = json!({"orchestration": "composition", "composition": name, "terminal": true});
+        let spec = json!({"version": 2, "entry": name, "states": {name: state}});
+        let compiled = Compiled::new(&serde_json::from_value(spec)?, &Known::anything());
+        let compiled = Arc::new(compiled.map_err(Error::failed)?);
+        Ok(Self { compiled, open_ended: false, entry: None, ..self.clone() })
     }
 
     /// What it moves in.
@@ -165,6 +194,12 @@ impl MachineBuilder {
         self
     }
 
+    /// Begins in this state instead of the workflow's first.
+    pub fn entering(mut self, state: impl Into<Arc<str>>) -> Self {
+        self.machine.entry = Some(state.into());
+        self
+    }
+
     /// The machine.
     ///
     /// # Errors
@@ -173,11 +208,17 @@ impl MachineBuilder {
         if self.machine.name.is_empty() {
             return Err(InvalidMachine::NoName);
         }
-        let mut states = self.machine.compiled.states();
-        if let Some(state) = states.find(|state| state.orchestration == Orchestration::Composition) {
-            return Err(InvalidMachine::Composition { state: state.name.to_string() });
+        let Self { machine } = &self;
+        for state in machine.compiled.states() {
+            let Some(composition) = &state.composition else { continue };
+            if machine.stage.composition(composition).is_none() {
+                let (state, composition) = (state.name.to_string(), composition.clone());
+                return Err(InvalidMachine::UnknownComposition { state, composition });
+            }
         }
-        drop(states);
+        if let Some(state) = machine.entry.as_ref().filter(|entry| machine.compiled.named(entry).is_none()) {
+            return Err(InvalidMachine::UnknownState { state: state.to_string() });
+        }
         Ok(self.machine)
     }
 }
@@ -213,7 +254,7 @@ struct Words {
     _opening: String,
 }
 
-/// A machine that somebody talks to once.
+/// A machine that somebody talks to once, on a task of its own: machines that turn to each other are not on one another's stack.
 struct OneTurn(Machine);
 
 impl Step<MachineState> for OneTurn {
@@ -223,7 +264,15 @@ impl Step<MachineState> for OneTurn {
 
     fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut MachineState) -> BoxFuture<'a, Result<(), Error>> {
         state.talk = Talk::Once;
-        self.0.run(scope, state)
+        Box::pin(async move {
+            let (machine, scope, mut own) = (self.0.clone(), scope.clone(), std::mem::take(state));
+            let mut task = JoinSet::new();
+            task.spawn(async move { (machine.run(&scope, &mut own).await, own) });
+            let Some(joined) = task.join_next().await else { return Ok(()) };
+            let (ended, own) = joined.map_err(Error::failed)?;
+            *state = own;
+            ended
+        })
     }
 
     fn nature(&self) -> Nature {

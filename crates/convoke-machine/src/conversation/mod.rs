@@ -9,12 +9,15 @@
 //! | how a state speaks | `activation.rs`: one builder for opening, handing off and resuming |
 //! | what calls of the workflow's tools come to | `fold.rs`: a pure function of the conversation, so that a replay comes to the same |
 //! | one turn | `turn.rs` |
+//! | a state that runs a composition | `compose.rs`, `composition/` |
 //! | what is waited for between turns | `wait.rs` |
 //! | what a state knows of those before it | `messages.rs` |
 //! | what listeners hear | `announce.rs` |
 
 mod activation;
 mod announce;
+mod compose;
+mod composition;
 mod fold;
 mod machine;
 mod messages;
@@ -25,6 +28,7 @@ mod turn;
 mod wait;
 
 pub use activation::{Activation, ActivationError, Direction, Situation, Stage, Validator};
+pub use composition::{ComposedWork, InvalidComposition};
 pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
 pub use messages::{MessagePolicy, summary};
 pub use state::{MachineState, Talk};

@@ -29,6 +29,9 @@ pub struct MachineState {
     /// What the person says first, if that is known from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opening: Option<String>,
+    /// The composition that is run as a function, instead of the workflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// Whether there is more to come.
     pub talk: Talk,
     /// Where the workflow is; nothing before it is opened. A context that was stored is gone on with.
@@ -52,6 +55,12 @@ impl MachineState {
     #[must_use]
     pub fn saying(words: impl Into<String>) -> Self {
         Self { opening: Some(words.into()), ..Self::default() }
+    }
+
+    /// Runs a composition as a function on these words, instead of the workflow.
+    #[must_use]
+    pub fn calling(composition: impl Into<String>, words: impl Into<String>) -> Self {
+        Self { function: Some(composition.into()), ..Self::saying(words) }
     }
 
     /// Sets whether there is more to come after the first answer.

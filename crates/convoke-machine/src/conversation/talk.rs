@@ -22,6 +22,8 @@ pub(super) struct Session<'a> {
     pub(super) scope: &'a Scope,
     pub(super) state: &'a mut MachineState,
     pub(super) context: Context,
+    /// Whether the state was entered after the person spoke last.
+    pub(super) entered: bool,
 }
 
 impl<'a> Session<'a> {
@@ -30,15 +32,21 @@ impl<'a> Session<'a> {
         scope: &'a Scope,
         state: &'a mut MachineState,
     ) -> Result<(), Error> {
+        if let Some(name) = state.function.take() {
+            let machine = machine.function(&name)?;
+            return Box::pin(Session::run(&machine, scope, state)).await;
+        }
         let context = match state.context.take() {
             Some(context) => checked(&machine.compiled, context)?,
             None => {
-                let context = machine.compiled.start(now(scope).await?);
+                let at = now(scope).await?;
+                let chosen = machine.entry.as_ref().and_then(|entry| machine.compiled.start_in(entry, at));
+                let context = chosen.unwrap_or_else(|| machine.compiled.start(at));
                 announce::entered(scope, &machine.compiled, context.current_state(), 1).await;
                 context
             }
         };
-        let mut session = Self { machine, scope, state, context };
+        let mut session = Self { machine, scope, state, context, entered: false };
         let ended = session.talk().await;
         session.keep();
         ended
@@ -57,6 +65,7 @@ impl<'a> Session<'a> {
                 Arrival::Nothing => return Ok(()),
                 Arrival::Words(words) => {
                     self.state.said.push(Message::user(words));
+                    self.entered = false;
                     true
                 }
                 Arrival::Event { event, payload } => self.take_event(&event, &payload, &mut trouble).await?,
@@ -96,7 +105,7 @@ impl<'a> Session<'a> {
                 let said = if brief.is_empty() { format!("[{event}]") } else { format!("[{event}] {brief}") };
                 self.enter(&events, brief);
                 let speaks = !self.waits_for_events();
-                if speaks {
+                if speaks && self.composition().is_none() {
                     self.state.said.push(Message::user(said));
                 }
                 Ok(speaks)
@@ -111,6 +120,7 @@ impl<'a> Session<'a> {
 
     /// Lets the state that was entered begin with what it is to know.
     pub(super) fn enter(&mut self, events: &[WorkflowEvent], brief: String) {
+        self.entered = true;
         for event in events {
             if let WorkflowEvent::Transitioned(moved) = event {
                 let policy = self.machine.policy_of(moved);

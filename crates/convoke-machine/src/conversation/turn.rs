@@ -13,7 +13,7 @@ use super::fold::{Fold, newer, refusing};
 use super::machine::TOOL_RESULTS;
 use super::talk::{Session, now};
 use super::tools::{is_machine_tool, machine_tools};
-use crate::workflow::{Context, TransitionSlot};
+use crate::workflow::{Context, TransitionSlot, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
 const MAX_ROUNDS: u32 = 50;
@@ -28,7 +28,7 @@ struct ClientResult {
 }
 
 /// What comes after a round.
-enum Next {
+pub(super) enum Next {
     /// Another one: the state has changed, or something in it.
     Round,
     /// Nothing: the turn is over.
@@ -44,7 +44,13 @@ impl Session<'_> {
             if let Err(error) = self.machine.compiled.check_time(&self.context, at) {
                 return self.end_with(&error).await;
             }
-            let activation = self.activation()?;
+            if let Some(name) = self.composition() {
+                match self.compose(&name, at).await? {
+                    Next::Round => continue,
+                    Next::End => return Ok(()),
+                }
+            }
+            let activation = self.activation(self.machine.compiled.prompt_task(&self.context))?;
             if let Some(instead) = self.objection_to_words(&activation) {
                 self.say(Message::assistant(instead)).await;
                 return Ok(());
@@ -61,12 +67,11 @@ impl Session<'_> {
         }
     }
 
-    fn activation(&self) -> Result<Activation, Error> {
-        let machine = self.machine;
-        let state = &self.state;
-        let activation =
-            activate(&*machine.stage, &machine.compiled, &self.context, &state.brief, &state.variables);
-        activation.map_err(Error::failed)
+    /// How a prompt speaks now.
+    pub(super) fn activation(&self, task: &str) -> Result<Activation, Error> {
+        let Self { machine, context, state, .. } = self;
+        activate(&*machine.stage, &machine.compiled, context, task, &state.brief, &state.variables)
+            .map_err(Error::failed)
     }
 
     /// What is said instead of asking the model about what the person said.
@@ -162,7 +167,7 @@ impl Session<'_> {
         Ok((slot, result.stop))
     }
 
-    async fn say(&mut self, message: Message) {
+    pub(super) async fn say(&mut self, message: Message) {
         self.state.last = Some(message.text());
         self.state.said.push(message);
         announce::spoke(self.scope, &self.machine.compiled, self.context.current_state()).await;
@@ -191,16 +196,19 @@ impl Session<'_> {
         let at = now(self.scope).await?;
         match slot.commit(&self.machine.compiled, &mut self.context, at) {
             Ok(None) => Ok(Next::Round),
-            Ok(Some((asked, events))) => {
-                announce::happened(self.scope, &self.machine.compiled, &events).await;
-                self.enter(&events, asked.context);
-                Ok(if self.waits_for_events() { Next::End } else { Next::Round })
-            }
+            Ok(Some((asked, events))) => Ok(self.moved(&events, asked.context).await),
             Err(error) => {
                 self.end_with(&error).await?;
                 Ok(Next::End)
             }
         }
+    }
+
+    /// Lets the state begin that a transition led to.
+    pub(super) async fn moved(&mut self, events: &[WorkflowEvent], brief: String) -> Next {
+        announce::happened(self.scope, &self.machine.compiled, events).await;
+        self.enter(events, brief);
+        if self.waits_for_events() { Next::End } else { Next::Round }
     }
 }
 

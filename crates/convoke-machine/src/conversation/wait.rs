@@ -43,8 +43,7 @@ impl Session<'_> {
     /// The events that others may send in the state it is in.
     fn awaited_events(&self) -> Vec<Arc<str>> {
         let state = self.machine.compiled.current(&self.context).filter(|state| !state.is_terminal());
-        let sent = state
-            .filter(|state| matches!(state.orchestration, Orchestration::External | Orchestration::Hybrid));
+        let sent = state.filter(|state| state.orchestration != Orchestration::Internal);
         sent.map(|state| state.events().cloned().collect()).unwrap_or_default()
     }
 

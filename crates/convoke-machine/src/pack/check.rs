@@ -1,7 +1,7 @@
 //! What is wrong with a pack though each part of it is well-formed: names that nothing has, rules between fields, and what has
 //! no effect.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::composition::{self, Surroundings};
 use super::document::Node;
@@ -164,10 +164,21 @@ fn compositions(pack: &Pack, findings: &mut Vec<Finding>) {
         prompts: pack.prompts.keys().map(String::as_str).collect(),
         tools: pack.tools.keys().map(String::as_str).collect(),
         evals: evals.iter().map(String::as_str).collect(),
+        events: events_by_composition(pack),
     };
     for (name, composition) in &pack.compositions {
         composition::check(name, composition, &around, findings);
     }
+}
+
+/// The events of the states that run a composition, by its name.
+fn events_by_composition(pack: &Pack) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut events: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for state in pack.workflow.iter().flat_map(|workflow| workflow.states.values()) {
+        let known = events.entry(&state.composition).or_default();
+        known.extend(state.on_event.keys().map(String::as_str));
+    }
+    events
 }
 
 /// What the format knows and nothing here heeds is said, not passed over.

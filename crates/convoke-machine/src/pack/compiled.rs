@@ -1,6 +1,6 @@
 //! A pack that can be run: the only thing that can.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -25,6 +25,7 @@ pub struct CompiledPack {
     prompts: IndexMap<String, CompiledPrompt>,
     workflow: Option<Compiled>,
     compatibility: Compatibility,
+    schemas: BTreeMap<String, Value>,
 }
 
 impl CompiledPack {
@@ -45,7 +46,7 @@ impl CompiledPack {
         }
         check::check(&document, &pack, findings);
         let workflow = workflow(&pack, &prompts, findings)?;
-        Some(Self { document, pack, prompts, workflow, compatibility })
+        Some(Self { document, pack, prompts, workflow, compatibility, schemas: BTreeMap::new() })
     }
 
     /// What it says.
@@ -70,6 +71,31 @@ impl CompiledPack {
     #[must_use]
     pub fn workflow(&self) -> Option<&Compiled> {
         self.workflow.as_ref()
+    }
+
+    /// The files with JSON Schemas that its compositions name, each with where it is named, as a JSON pointer.
+    pub fn schema_files(&self) -> impl Iterator<Item = (String, &str)> {
+        self.pack.compositions.iter().flat_map(|(name, composition)| {
+            let files = composition.schema_files().into_iter();
+            files.map(move |(path, file)| (format!("{}{path}", child("/compositions", name)), file))
+        })
+    }
+
+    /// Gives it the schema in one of those files, which it cannot be run without.
+    ///
+    /// # Errors
+    /// If the text is not a JSON Schema, in JSON or YAML.
+    pub fn add_schema(&mut self, file: &str, text: &str) -> Result<(), String> {
+        let schema: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
+        self.schemas.insert(file.to_owned(), schema);
+        Ok(())
+    }
+
+    /// The schemas it was given, by their files.
+    #[must_use]
+    pub fn schemas(&self) -> &BTreeMap<String, Value> {
+        &self.schemas
     }
 
     /// Its prompts, by task.
@@ -153,6 +179,25 @@ impl CompiledPack {
         agents.map(|(key, agent)| (key.clone(), card(self, key, agent))).collect()
     }
 
+    /// The agents that a task's prompt may turn to: those among its tools, by their names or as `a2a__NAME`, without what is blocked.
+    #[must_use]
+    pub fn delegates_of(&self, task: &str) -> Vec<&str> {
+        let members = self.pack.agents.iter().flat_map(|agents| agents.members.keys().map(String::as_str));
+        let is_allowed = |member: &&str| {
+            let qualified = format!("a2a__{member}");
+            *member != task && !self.allowed_tools(task, [*member, qualified.as_str()]).is_empty()
+        };
+        members.filter(is_allowed).collect()
+    }
+
+    /// The composition of a pack that has one and nothing else that says what comes first.
+    #[must_use]
+    pub fn only_composition(&self) -> Option<&str> {
+        let mut names = self.pack.compositions.keys().map(String::as_str);
+        let is_alone = self.pack.workflow.is_none() && self.pack.agents.is_none();
+        names.next().filter(|_| is_alone && names.next().is_none())
+    }
+
     /// The tools that a task's prompt may use of those that there are, in the order of their names: what its entries name, with
     /// `*` at the end for all that begin so, without what is blocked. None if its policy says so.
     #[must_use]
@@ -197,13 +242,7 @@ fn workflow(
     prompts: &IndexMap<String, CompiledPrompt>,
     findings: &mut Vec<Finding>,
 ) -> Option<Option<Compiled>> {
-    let Some(spec) = &pack.workflow else {
-        if !pack.compositions.is_empty() {
-            let message = "there are compositions and no workflow whose states would run them";
-            findings.push(Finding::warning("unused-composition", "/compositions", message));
-        }
-        return Some(None);
-    };
+    let Some(spec) = &pack.workflow else { return Some(None) };
     let mut known = Known::anything().prompts(prompts.keys()).compositions(pack.compositions.keys());
     for (task, prompt) in prompts {
         known = prompt.artifacts().fold(known, |known, artifact| known.template_uses(task, artifact));

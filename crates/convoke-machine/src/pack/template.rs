@@ -55,17 +55,26 @@ impl Template {
     /// Takes a text apart. Every text is a template: braces that are never closed are text.
     #[must_use]
     pub fn parse(text: &str) -> Self {
+        Self::delimited(text, "{{", "}}", Path::parse)
+    }
+
+    /// Takes a text apart whose places are between these.
+    pub(super) fn delimited(
+        text: &str,
+        open: &str,
+        close: &str,
+        parse: impl Fn(&str) -> Option<Path>,
+    ) -> Self {
         let mut parts = Vec::new();
         let mut rest = text;
-        while let Some(open) = rest.find("{{")
-            && let Some(length) = rest[open + 2..].find("}}")
+        while let Some((before, after)) = rest.split_once(open)
+            && let Some((inside, after)) = after.split_once(close)
         {
-            if open > 0 {
-                parts.push(Part::Text(rest[..open].to_owned()));
+            if !before.is_empty() {
+                parts.push(Part::Text(before.to_owned()));
             }
-            let inside = &rest[open + 2..open + 2 + length];
-            parts.push(Path::parse(inside).map_or_else(|| Part::Unknown(inside.to_owned()), Part::Value));
-            rest = &rest[open + length + 4..];
+            parts.push(parse(inside).map_or_else(|| Part::Unknown(inside.to_owned()), Part::Value));
+            rest = after;
         }
         if !rest.is_empty() {
             parts.push(Part::Text(rest.to_owned()));
@@ -128,7 +137,7 @@ impl Template {
 }
 
 impl Path {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let is_name = |name: &str| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
         };
@@ -172,12 +181,20 @@ impl Path {
     /// The value at the end of the way; one that is called by the whole path takes precedence.
     #[must_use]
     pub fn find<'a>(&self, values: &'a Value) -> Option<&'a Value> {
-        values.get(&self.written).or_else(|| {
-            self.steps.iter().try_fold(values, |value, step| match step {
-                Step::Name(name) => value.get(name),
-                Step::Index(index) => value.get(index),
-            })
+        values.get(&self.written).or_else(|| self.walk(0, values))
+    }
+
+    /// The part of a value that is left after the first so many steps of the way.
+    pub(crate) fn walk<'a>(&self, done: usize, value: &'a Value) -> Option<&'a Value> {
+        self.steps.get(done..)?.iter().try_fold(value, |value, step| match step {
+            Step::Name(name) => value.get(name),
+            Step::Index(index) => value.get(index),
         })
+    }
+
+    /// Whether its second name is this.
+    pub(crate) fn continues_with(&self, second: &str) -> bool {
+        matches!(self.steps.get(1), Some(Step::Name(name)) if name == second)
     }
 }
 

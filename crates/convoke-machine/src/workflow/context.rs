@@ -265,7 +265,7 @@ impl Context {
     }
 
     /// The whole seconds that count against the wall-time budget.
-    pub(super) fn elapsed_seconds(&self, now: Timestamp) -> u64 {
+    pub(crate) fn elapsed_seconds(&self, now: Timestamp) -> u64 {
         let Some(started) = self.started_at() else { return 0 };
         let elapsed = u64::try_from(now.duration_since(started).as_millis()).unwrap_or(0);
         elapsed.saturating_sub(self.idle_ms) / 1000

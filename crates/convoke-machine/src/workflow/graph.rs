@@ -33,10 +33,15 @@ impl<'a> Graph<'a> {
 
     /// The states that events and fallbacks lead to from a state, itself included.
     pub(super) fn reachable(&self, from: &'a str) -> BTreeSet<&'a str> {
+        self.reachable_without(from, None)
+    }
+
+    /// Those that can be reached without coming by another one.
+    pub(super) fn reachable_without(&self, from: &'a str, without: Option<&str>) -> BTreeSet<&'a str> {
         let mut reached = BTreeSet::new();
         let mut open = vec![from];
         while let Some(state) = open.pop() {
-            if self.events.contains_key(state) && reached.insert(state) {
+            if Some(state) != without && self.events.contains_key(state) && reached.insert(state) {
                 open.extend(self.events[state].values().copied());
                 open.extend(self.fallbacks.get(state).copied());
             }

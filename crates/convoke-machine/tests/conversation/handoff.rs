@@ -55,7 +55,7 @@ async fn promptkit_127_what_is_no_workflow_cannot_be_conversed_over() {
     let composed = json!({"version": 2, "entry": "a",
         "states": {"a": {"orchestration": "composition", "composition": "c", "terminal": true}}});
     let error = machine(composed).build().unwrap_err();
-    assert_eq!(error, InvalidMachine::Composition { state: "a".into() });
+    assert_eq!(error, InvalidMachine::UnknownComposition { state: "a".into(), composition: "c".into() });
 }
 
 #[tokio::test]

@@ -263,14 +263,23 @@ fn promptkit_109_findings_come_in_the_same_order_whatever_the_order_of_the_file(
     assert!(states.is_sorted_by_key(|path| &path[..1]), "{states:?}");
 }
 
-/// In two packs of the specification a state leads, once it was entered often enough, to one that leads back to it for ever.
 #[test]
-fn a_fallback_from_which_events_lead_back_is_a_warning() {
-    let states = json!({
-        "implement": {"on_event": {"Ready": "review"}, "max_visits": 3, "on_max_visits": "review"},
-        "review": {"on_event": {"ChangesNeeded": "implement", "Fine": "done"}},
-        "done": {"terminal": true},
-    });
-    let findings = found(states, "implement");
-    assert!(warnings(&findings).contains(&("redirect-trap", "/workflow/states/implement/on_max_visits")));
+fn promptkit_217_a_fallback_from_which_every_way_leads_back_is_a_warning() {
+    let place = "/workflow/states/implement/on_max_visits";
+    let states = |review: serde_json::Value| {
+        json!({
+            "implement": {"on_event": {"Ready": "review"}, "max_visits": 3, "on_max_visits": "review"},
+            "review": review,
+            "again": {"on_event": {"Back": "review"}},
+            "done": {"terminal": true},
+        })
+    };
+    let is_trap = |review| warnings(&found(states(review), "implement")).contains(&("redirect-trap", place));
+    assert!(is_trap(json!({"on_event": {"ChangesNeeded": "implement"}})));
+    assert!(
+        is_trap(json!({"on_event": {"ChangesNeeded": "implement", "Later": "again"}})),
+        "a detour is no exit"
+    );
+    assert!(!is_trap(json!({"on_event": {"ChangesNeeded": "implement", "Fine": "done"}})));
+    assert!(!is_trap(json!({"on_event": {"Fine": "done"}})));
 }

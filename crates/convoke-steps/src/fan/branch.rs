@@ -114,11 +114,7 @@ impl<T: Send + 'static> Branch<T> {
     }
 
     /// Begins it, unless the run is ending.
-    pub(super) fn begin(
-        self,
-        scope: &Scope,
-        ended: &[FinishedBranch<T>],
-    ) -> Result<BegunBranch<T>, Error> {
+    pub(super) fn begin(self, scope: &Scope, ended: &[FinishedBranch<T>]) -> Result<BegunBranch<T>, Error> {
         (self.begin)(scope, &self.place, ended)
     }
 

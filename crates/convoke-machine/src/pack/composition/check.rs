@@ -1,11 +1,11 @@
 //! Everything that is wrong with a composition.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::order::{said, stuck, texts, waits};
-use super::{Action, Composition, Predicate, Step, references};
+use super::{Action, Composition, Engine, Predicate, Step, references};
 use crate::finding::{Finding, child};
 use crate::workflow::{SET_ARTIFACT, TRANSITION};
 
@@ -14,6 +14,8 @@ pub(in crate::pack) struct Surroundings<'a> {
     pub(in crate::pack) prompts: BTreeSet<&'a str>,
     pub(in crate::pack) tools: BTreeSet<&'a str>,
     pub(in crate::pack) evals: BTreeSet<&'a str>,
+    /// The events of the states that run a composition, by its name.
+    pub(in crate::pack) events: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
 /// Finds what is wrong with a composition.
@@ -38,6 +40,7 @@ pub(in crate::pack) fn check(
     for (index, step) in composition.steps.iter().enumerate() {
         check.step(step, &child(&place, index), Level::Top);
     }
+    check.engine(name, composition, &child(&path, "engine"));
     check.gaps(composition, &place);
     check.circle(stuck(&composition.steps, &waits(&composition.steps)), &place);
     if let Some(output) = &composition.output {
@@ -81,6 +84,8 @@ impl<'a> Check<'a, '_> {
         for (index, eval) in step.modifiers.eval.iter().enumerate() {
             let place = format!("{path}/modifiers/eval/{index}");
             self.known(eval, &self.around.evals, "eval", &place);
+            let message = "steps of compositions are not evaluated, so this has no effect";
+            self.findings.push(Finding::warning("no-effect", place, message));
         }
         if level == Level::Top {
             for (index, before) in step.depends_on.iter().enumerate() {
@@ -156,9 +161,33 @@ impl<'a> Check<'a, '_> {
         for reference in found {
             match reference {
                 Err(error) => self.findings.push(Finding::error("bad-reference", path, error.to_string())),
-                Ok(reference) if reference.root == "input" => {}
-                Ok(reference) => self.known(&reference.root, &self.top.clone(), "step", path),
+                Ok(reference) if reference.root() == "input" => {}
+                Ok(reference) => {
+                    self.known(reference.root(), &self.top.clone(), "step", path);
+                    if !reference.continues_with("output") {
+                        let message = format!("`${{{reference}}}` refers to nothing that a step gives");
+                        let finding = Finding::error("bad-reference", path, message);
+                        self.findings.push(finding.help(format!("write `${{{}.output}}`", reference.root())));
+                    }
+                }
             }
+        }
+    }
+
+    fn engine(&mut self, name: &str, composition: &Composition, path: &str) {
+        let (engine, findings) = Engine::of(&composition.engine, path);
+        self.findings.extend(findings);
+        let known = self.around.events.get(name).cloned().unwrap_or_default();
+        for (index, rule) in engine.on_output.iter().enumerate() {
+            let place = format!("{path}/on_output/{index}");
+            let predicate = composition.engine["on_output"][index].get("predicate");
+            predicate.iter().for_each(|predicate| self.references(predicate, &child(&place, "predicate")));
+            self.known(
+                &rule.event,
+                &known,
+                "state that runs this and has the event",
+                &child(&place, "event"),
+            );
         }
     }
 

@@ -1,13 +1,17 @@
 //! Compositions: steps that a state can be made of, and everything that is wrong with them.
 
 mod check;
+mod engine;
 mod order;
 mod predicate;
 mod reference;
 
 pub(super) use check::{Surroundings, check};
+pub use engine::{Engine, OutputRule};
+pub(crate) use order::{said, waits};
 pub use predicate::{Comparison, Predicate, PredicateError};
-pub use reference::{Reference, ReferenceError, references};
+pub(crate) use reference::resolved;
+pub use reference::{ReferenceError, references};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -29,9 +33,23 @@ pub struct Composition {
     pub output: Option<String>,
     /// Its steps.
     pub steps: Vec<Step>,
-    /// Settings of the engine.
+    /// Settings of the engine; see [`Engine::of`].
     #[serde(default)]
     pub engine: Map<String, Value>,
+}
+
+impl Composition {
+    /// The files with the JSON Schemas that it names, and where it names them, as JSON pointers.
+    #[must_use]
+    pub fn schema_files(&self) -> Vec<(String, &str)> {
+        let mut files = Vec::new();
+        let own = [("/input_schema", &self.input_schema), ("/output_schema", &self.output_schema)];
+        files.extend(own.into_iter().filter_map(|(path, file)| Some((path.to_owned(), file.as_deref()?))));
+        for (number, step) in self.steps.iter().enumerate() {
+            step.schema_files(&format!("/steps/{number}"), &mut files);
+        }
+        files
+    }
 }
 
 /// One step.
@@ -49,6 +67,23 @@ pub struct Step {
     /// What it does.
     #[serde(flatten)]
     pub action: Action,
+}
+
+impl Step {
+    fn schema_files<'a>(&'a self, path: &str, files: &mut Vec<(String, &'a str)>) {
+        match &self.action {
+            Action::Prompt { output_schema: Some(file), .. }
+            | Action::Agent { output_schema: Some(file), .. } => {
+                files.push((format!("{path}/output_schema"), file));
+            }
+            Action::Parallel { branches, .. } => {
+                for (number, branch) in branches.iter().enumerate() {
+                    branch.schema_files(&format!("{path}/branches/{number}"), files);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// What a step does.

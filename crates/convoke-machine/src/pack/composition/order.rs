@@ -32,7 +32,7 @@ pub(super) fn stuck<'a>(steps: &'a [Step], waits: &BTreeMap<&'a str, BTreeSet<&'
 
 /// What top-level steps wait for: what they say, otherwise the step before; branches before where they lead; whatever is
 /// referred to before whoever refers to it.
-pub(super) fn waits(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
+pub(crate) fn waits(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
     let ids: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
     let mut waits = said(steps);
     for (index, step) in steps.iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn waits(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
 }
 
 /// What steps say they wait for.
-pub(super) fn said(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
+pub(crate) fn said(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
     steps
         .iter()
         .map(|step| (step.id.as_str(), step.depends_on.iter().map(String::as_str).collect()))
@@ -65,7 +65,7 @@ pub(super) fn said(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
 /// The roots of the references in a step, and in the steps within it.
 fn mentioned(step: &Step) -> BTreeSet<String> {
     let mut roots = BTreeSet::new();
-    let mut add = |text: &str| roots.extend(references(text).flatten().map(|reference| reference.root));
+    let mut add = |text: &str| roots.extend(references(text).flatten().map(|path| path.root().to_owned()));
     match &step.action {
         Action::Prompt { input, .. } | Action::Agent { input, .. } => {
             input.iter().for_each(|value| texts(value, &mut add));

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::references;
+use super::super::template::Path;
+use super::reference::only_reference;
 use crate::finding::child;
 
 /// What a branch depends on.
@@ -12,7 +13,7 @@ pub enum Predicate {
     /// A value compared with another.
     Compare {
         /// The reference to it.
-        path: String,
+        path: Path,
         /// How.
         comparison: Comparison,
         /// The other.
@@ -21,7 +22,7 @@ pub enum Predicate {
     /// Whether there is a value.
     Exists {
         /// The reference to it.
-        path: String,
+        path: Path,
         /// Whether there must be one.
         exists: bool,
     },
@@ -89,14 +90,62 @@ impl Predicate {
         predicate.filter(|_| errors.is_empty()).ok_or(errors)
     }
 
-    /// The references in it.
-    #[must_use]
-    pub fn paths(&self) -> Vec<&str> {
+    /// Whether it holds, given what references refer to. What is not there is null, except for whether it exists.
+    ///
+    /// # Errors
+    /// If numbers are asked for and something else is there.
+    pub(crate) fn holds<'a>(&self, look: &dyn Fn(&Path) -> Option<&'a Value>) -> Result<bool, NotANumber> {
         match self {
-            Self::Compare { path, .. } | Self::Exists { path, .. } => vec![path],
-            Self::AllOf(all) | Self::AnyOf(all) => all.iter().flat_map(Self::paths).collect(),
-            Self::Not(predicate) => predicate.paths(),
+            Self::Exists { path, exists } => Ok(look(path).is_some() == *exists),
+            Self::Not(predicate) => Ok(!predicate.holds(look)?),
+            Self::AllOf(all) => {
+                for predicate in all {
+                    if !predicate.holds(look)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Self::AnyOf(any) => {
+                for predicate in any {
+                    if predicate.holds(look)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Self::Compare { path, comparison, value } => {
+                let found = look(path).unwrap_or(&Value::Null);
+                comparison.holds(found, value).ok_or_else(|| NotANumber(path.to_string(), found.to_string()))
+            }
         }
+    }
+}
+
+/// Something that is not a number was to be compared as one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`${{{0}}}` is {1}, and only numbers can be less or greater")]
+pub(crate) struct NotANumber(String, String);
+
+impl Comparison {
+    /// Nothing if a number is needed and one of the two is none.
+    fn holds(self, found: &Value, value: &Value) -> Option<bool> {
+        let order = || found.as_f64()?.partial_cmp(&value.as_f64()?);
+        let equal = |other: &Value| match (found, other) {
+            (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+            (a, b) => a == b,
+        };
+        let among = || value.as_array().is_some_and(|all| all.iter().any(equal));
+        Some(match self {
+            Self::Equals => equal(value),
+            Self::NotEquals => !equal(value),
+            Self::In => among(),
+            Self::NotIn => !among(),
+            Self::LessThan => order()?.is_lt(),
+            Self::LessThanOrEquals => order()?.is_le(),
+            Self::GreaterThan => order()?.is_gt(),
+            Self::GreaterThanOrEquals => order()?.is_ge(),
+        })
     }
 }
 
@@ -139,19 +188,15 @@ fn read(value: &Value, path: &str, errors: &mut Vec<PredicateError>) -> Option<P
                     "this predicate needs a `path`: write \"path\": \"${step.output}\"".to_owned(),
                 );
             };
-            let is_reference = written.trim().starts_with("${")
-                && written.trim().ends_with('}')
-                && references(written).count() == 1;
-            if !is_reference {
+            let Some(path_to) = only_reference(written) else {
                 let message = format!("`{written}` is not a reference: write \"${{{written}}}\"");
                 return wrong(&child(path, "path"), message);
-            }
-            let written = written.to_owned();
+            };
             if variant == "exists" {
                 let Some(exists) = named("exists").and_then(Value::as_bool) else {
                     return wrong(&child(path, "exists"), "`exists` must be true or false".to_owned());
                 };
-                return Some(Predicate::Exists { path: written, exists });
+                return Some(Predicate::Exists { path: path_to, exists });
             }
             let op = named("op").and_then(Value::as_str).unwrap_or_default();
             let Some((_, comparison)) = Comparison::NAMES.into_iter().find(|(name, _)| *name == op) else {
@@ -164,7 +209,7 @@ fn read(value: &Value, path: &str, errors: &mut Vec<PredicateError>) -> Option<P
             if matches!(comparison, Comparison::In | Comparison::NotIn) && !value.is_array() {
                 return wrong(&child(path, "value"), format!("`{op}` needs a list"));
             }
-            Some(Predicate::Compare { path: written, comparison, value: value.clone() })
+            Some(Predicate::Compare { path: path_to, comparison, value: value.clone() })
         }
     }
 }

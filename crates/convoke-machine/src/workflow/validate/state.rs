@@ -192,15 +192,22 @@ impl<'a> StateCheck<'a> {
             let message =
                 format!("redirect chain: `{fallback}`, where `{name}` leads to, has `max_visits` itself");
             findings.push(Finding::warning("redirect-chain", place, message));
-        } else if graph.reachable(fallback).contains(name) {
+        } else if graph.reachable(fallback).contains(name) && !self.ends_without(graph, fallback) {
             let message = format!(
-                "redirect trap: events lead from `{fallback}` back to `{name}`, and from there to `{fallback}`"
+                "redirect trap: every way from `{fallback}` leads back to `{name}`, and from there to `{fallback}`"
             );
             findings.push(
                 Finding::warning("redirect-trap", place, message)
                     .help("let a budget end it, or let it lead where nothing leads back"),
             );
         }
+    }
+
+    /// Whether some way from a state comes to an end without coming by here.
+    fn ends_without(&self, graph: &Graph<'a>, from: &'a str) -> bool {
+        let ends =
+            |name: &&str| self.spec.states[*name].terminal || self.spec.states[*name].on_event.is_empty();
+        graph.reachable_without(from, Some(self.name)).iter().any(ends)
     }
 
     /// Whether its artifacts can be, and are what other states take them for.

@@ -1,0 +1,72 @@
+//! A state that runs a composition: its output is what is said, and an event that follows from it moves on.
+
+use std::time::Duration;
+
+use convoke_core::{Error, Message, Role};
+use jiff::Timestamp;
+
+use super::composition::Allowance;
+use super::talk::{Session, now};
+use super::turn::Next;
+use crate::pack::template::rendered;
+use crate::workflow::{Act, Command, advance};
+
+impl Session<'_> {
+    /// The composition that the current state runs.
+    pub(super) fn composition(&self) -> Option<String> {
+        self.machine.compiled.current(&self.context)?.composition.clone()
+    }
+
+    /// Runs a composition on what the person said, or on what the state was told when it was entered.
+    pub(super) async fn compose(&mut self, name: &str, at: Timestamp) -> Result<Next, Error> {
+        let unknown = || Error::permanent(format!("there is no composition `{name}`"));
+        let work = self.machine.stage.composition(name).ok_or_else(unknown)?;
+        let activate = |task: &str| self.activation(task);
+        let composed = work.run(self.scope, &self.words(), &activate, self.allowance(at)).await;
+        let counted = Command::at(at, Act::ToolCalls(composed.tool_calls));
+        // Counting is never refused.
+        let _ = advance(&self.machine.compiled, &mut self.context, counted);
+        let (output, events) = match composed.ended {
+            Ok(ended) => ended,
+            Err(stop) if stop.passes(self.scope.path()) => return Err(stop),
+            Err(error) => {
+                let at = now(self.scope).await?;
+                let Err(exhausted) = self.machine.compiled.check_budget(&self.context, at) else {
+                    return Err(error);
+                };
+                self.end_with(&exhausted).await?;
+                return Ok(Next::End);
+            }
+        };
+        let text = rendered(&output);
+        self.say(Message::assistant(text.as_str())).await;
+        let state = self.machine.compiled.current(&self.context).filter(|state| !state.is_terminal());
+        let has = |event: &String| state.is_some_and(|state| state.events().any(|known| **known == **event));
+        let Some(event) = events.into_iter().find(has) else { return Ok(Next::End) };
+        let at = now(self.scope).await?;
+        match advance(&self.machine.compiled, &mut self.context, Command::at(at, Act::Event(&event))) {
+            Ok(events) => Ok(self.moved(&events, text).await),
+            Err(error) => {
+                self.end_with(&error).await?;
+                Ok(Next::End)
+            }
+        }
+    }
+
+    fn words(&self) -> String {
+        if self.entered && !self.state.brief.is_empty() {
+            return self.state.brief.clone();
+        }
+        let said = self.state.said.iter().rfind(|message| message.role == Role::User);
+        said.map(Message::text).unwrap_or_default()
+    }
+
+    /// What the workflow's budget leaves.
+    fn allowance(&self, at: Timestamp) -> Allowance {
+        let (budget, context) = (self.machine.compiled.budget(), &self.context);
+        let seconds = budget.max_wall_time_sec.map(|limit| limit.saturating_sub(context.elapsed_seconds(at)));
+        let time = seconds.map(Duration::from_secs);
+        let tool_calls = budget.max_tool_calls.map(|max| max.saturating_sub(context.total_tool_calls()));
+        Allowance { tool_calls, time }
+    }
+}

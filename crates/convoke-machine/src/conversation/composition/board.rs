@@ -1,0 +1,99 @@
+//! What the steps of a composition know: what it was given, and what those before them gave.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use convoke_core::Error;
+use serde_json::{Map, Value};
+
+use crate::pack::composition::{Predicate, Step, resolved};
+use crate::pack::template::Path;
+
+/// What is known in a composition. A step that is missing was not run.
+#[derive(Debug, Clone)]
+pub(super) struct Board {
+    pub(super) input: Arc<Value>,
+    done: BTreeMap<Arc<str>, Done>,
+}
+
+/// What came of a step.
+#[derive(Debug, Clone)]
+enum Done {
+    Output(Arc<Value>),
+    /// The step that a branch leads to.
+    Way(Option<String>),
+}
+
+impl Board {
+    pub(super) fn new(input: Value) -> Self {
+        Self { input: Arc::new(input), done: BTreeMap::new() }
+    }
+
+    pub(super) fn give(&mut self, step: &Arc<str>, output: Value) {
+        self.done.insert(Arc::clone(step), Done::Output(Arc::new(output)));
+    }
+
+    pub(super) fn lead(&mut self, branch: &Arc<str>, to: Option<String>) {
+        self.done.insert(Arc::clone(branch), Done::Way(to));
+    }
+
+    /// Takes over what came of a step on another board.
+    pub(super) fn take_over(&mut self, step: &Arc<str>, from: &Self) {
+        if let Some(done) = from.done.get(step) {
+            self.done.insert(Arc::clone(step), done.clone());
+        }
+    }
+
+    /// What a step gave.
+    pub(super) fn output(&self, step: &str) -> Option<&Value> {
+        match self.done.get(step)? {
+            Done::Output(output) => Some(output),
+            Done::Way(_) => None,
+        }
+    }
+
+    /// Whether a step is to be run, once everything it waits for is over: one of those it names was run, and a branch that was taken
+    /// leads to it, if any leads to it at all.
+    pub(super) fn reaches(&self, step: &Step, branches: &[String]) -> bool {
+        let was_run = |name: &String| self.done.contains_key(name.as_str());
+        let leads = |branch: &String| matches!(self.done.get(branch.as_str()), Some(Done::Way(Some(to))) if *to == step.id);
+        (step.depends_on.is_empty() || step.depends_on.iter().any(was_run))
+            && (branches.is_empty() || branches.iter().any(leads))
+    }
+
+    /// What a reference refers to.
+    pub(super) fn look(&self, path: &Path) -> Option<&Value> {
+        match path.root() {
+            "input" => path.walk(1, &self.input),
+            step if path.continues_with("output") => path.walk(2, self.output(step)?),
+            _ => None,
+        }
+    }
+
+    pub(super) fn resolved(&self, value: &Value) -> Result<Value, Error> {
+        resolved(value, &|path| self.look(path)).map_err(Error::permanent)
+    }
+
+    pub(super) fn resolved_fields(&self, fields: &Map<String, Value>) -> Result<Value, Error> {
+        self.resolved(&Value::Object(fields.clone()))
+    }
+
+    pub(super) fn holds(&self, predicate: &Predicate) -> Result<bool, Error> {
+        predicate.holds(&|path| self.look(path)).map_err(Error::permanent)
+    }
+}
+
+/// What somebody says, as a value: objects and lists in JSON are what they are, anything else is a text.
+pub(super) fn value_of(words: &str) -> Value {
+    let trimmed = words.trim();
+    let parsed = trimmed.starts_with(['{', '[']).then(|| serde_json::from_str(trimmed).ok()).flatten();
+    parsed.unwrap_or_else(|| Value::String(words.to_owned()))
+}
+
+/// What a tool gave, as a value: JSON is what it is unless it would be written otherwise, anything else is a text.
+pub(super) fn result_of(content: String) -> Value {
+    match serde_json::from_str::<Value>(&content) {
+        Ok(value) if value.is_object() || value.is_array() || value.to_string() == content.trim() => value,
+        _ => Value::String(content),
+    }
+}

@@ -1,0 +1,359 @@
+//! Compositions, run as steps of the kernel: a DAG whose steps have paths of their own, so that a run that is killed anywhere goes on
+//! where it was, and nothing that was paid for is paid for again.
+//!
+//! | to understand | read |
+//! |---|---|
+//! | what is run when | here, and `convoke_steps::Dag` |
+//! | what steps know of each other | `board.rs` |
+//! | what a step does | `step.rs` |
+
+mod board;
+mod step;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use convoke_agent::AnswerShape;
+use convoke_core::{
+    Bounds, BoxFuture, Error, Execution, Limits, Nature, OutputSchema, Scope, SharedStep, Toolset,
+};
+use convoke_steps::{Dag, RemainingBranches, Retry, RetryPolicy, ToolStep};
+use serde_json::{Value, json};
+
+use self::board::{Board, value_of};
+use self::step::{Calls, ComposedStep, Work, give_result, tell};
+use super::activation::Activation;
+use crate::pack::composition::{Action, Composition, Engine, Predicate, Step, said, waits};
+
+/// A composition that can be run: its schemas and tools are there.
+#[derive(Clone)]
+pub struct ComposedWork {
+    name: Arc<str>,
+    composition: Arc<Composition>,
+    engine: Engine,
+    tools: Toolset,
+    schemas: Arc<BTreeMap<String, Value>>,
+}
+
+/// Why a composition cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidComposition {
+    /// A schema is missing.
+    #[error("composition `{composition}` needs the JSON Schema in `{file}`, which was not read")]
+    MissingSchema {
+        /// The composition.
+        composition: String,
+        /// The file.
+        file: String,
+    },
+    /// A step calls a tool that nobody here has.
+    #[error(
+        "step `{step}` of composition `{composition}` calls `{tool}`, which nothing here has; in a composition no client can be waited for"
+    )]
+    MissingTool {
+        /// The composition.
+        composition: String,
+        /// The step.
+        step: String,
+        /// The tool.
+        tool: String,
+    },
+}
+
+/// What came of a composition, and what it took.
+pub(super) struct Composed {
+    /// What it gave, and the event that follows from it if the state has it, in the order of preference.
+    pub(super) ended: Result<(Value, Vec<String>), Error>,
+    pub(super) tool_calls: u64,
+}
+
+/// Says how a prompt speaks.
+type Activate<'a> = dyn Fn(&str) -> Result<Activation, Error> + Sync + 'a;
+
+/// What a composition may use.
+#[derive(Default)]
+pub(super) struct Allowance {
+    pub(super) tool_calls: Option<u64>,
+    pub(super) time: Option<Duration>,
+}
+
+impl ComposedWork {
+    /// A composition with the tools that its steps call and the schemas that it names.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn new(
+        name: &str,
+        composition: &Composition,
+        tools: &Toolset,
+        schemas: &BTreeMap<String, Value>,
+    ) -> Result<Self, InvalidComposition> {
+        let missing = composition.schema_files().into_iter().find(|(_, file)| !schemas.contains_key(*file));
+        if let Some((_, file)) = missing {
+            let (composition, file) = (name.to_owned(), file.to_owned());
+            return Err(InvalidComposition::MissingSchema { composition, file });
+        }
+        let is_here =
+            |tool: &String| tools.get(tool).is_some_and(|tool| tool.spec().execution == Execution::Server);
+        let nested = |step: &'_ Step| match &step.action {
+            Action::Parallel { branches, .. } => branches.clone(),
+            _ => vec![step.clone()],
+        };
+        for step in composition.steps.iter().flat_map(nested) {
+            let called = match &step.action {
+                Action::Tool { tool, .. } => vec![tool.clone()],
+                Action::Agent { tools: Some(tools), .. } => tools.clone(),
+                _ => Vec::new(),
+            };
+            if let Some(tool) = called.iter().find(|tool| !is_here(tool)) {
+                let (composition, tool) = (name.to_owned(), tool.clone());
+                return Err(InvalidComposition::MissingTool { composition, step: step.id, tool });
+            }
+        }
+        // What is wrong with settings keeps a pack from being compiled.
+        let (engine, _) = Engine::of(&composition.engine, "");
+        Ok(Self {
+            name: name.into(),
+            composition: Arc::new(composition.clone()),
+            engine,
+            tools: tools.clone(),
+            schemas: Arc::new(schemas.clone()),
+        })
+    }
+
+    /// Runs it below a scope on what somebody said. `activate` says how a prompt speaks.
+    pub(super) async fn run(
+        &self,
+        scope: &Scope,
+        words: &str,
+        activate: &Activate<'_>,
+        allowance: Allowance,
+    ) -> Composed {
+        let calls = Calls::default();
+        let ended = self.compose(scope, words, activate, allowance, &calls).await;
+        Composed { ended, tool_calls: calls.load(Ordering::Relaxed) }
+    }
+
+    async fn compose(
+        &self,
+        scope: &Scope,
+        words: &str,
+        activate: &Activate<'_>,
+        allowance: Allowance,
+        calls: &Calls,
+    ) -> Result<(Value, Vec<String>), Error> {
+        let mut board = Board::new(value_of(words));
+        tell(scope, "started", json!({"composition": self.name, "input": board.input})).await;
+        let ended = self.steps(scope, &mut board, activate, allowance, calls).await;
+        let (output, error) = match &ended {
+            Ok(output) => (Some(output), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        tell(scope, "completed", json!({"composition": self.name, "output": output, "error": error})).await;
+        let output = ended?;
+        let events = self.events(&board, &output);
+        Ok((output, events))
+    }
+
+    async fn steps(
+        &self,
+        scope: &Scope,
+        board: &mut Board,
+        activate: &Activate<'_>,
+        allowance: Allowance,
+        calls: &Calls,
+    ) -> Result<Value, Error> {
+        self.check(self.composition.input_schema.as_deref(), &board.input, "is given")?;
+        let builder = Building { work: self, activate, calls };
+        let dag = builder.dag(&self.name, &self.composition.steps, &waits(&self.composition.steps))?;
+        let limits = allowance.tool_calls.map(|calls| Limits::default().tool_calls(calls));
+        let mut bounds = Bounds::default();
+        (bounds.timeout, bounds.limits) = (allowance.time, limits);
+        scope.run(&Whole { dag, bounds }, board).await?;
+        let steps = self.composition.steps.iter();
+        let output = match &self.composition.output {
+            Some(step) => board
+                .output(step)
+                .ok_or_else(|| format!("its output is that of step `{step}`, which was not run")),
+            None => steps
+                .rev()
+                .find_map(|step| board.output(&step.id))
+                .ok_or_else(|| "no step that gives anything was run".to_owned()),
+        };
+        let output = output.map_err(|why| {
+            Error::permanent(format!("composition `{}` has nothing to give: {why}", self.name))
+        })?;
+        self.check(self.composition.output_schema.as_deref(), output, "gives")?;
+        Ok(output.clone())
+    }
+
+    fn check(&self, file: Option<&str>, value: &Value, what: &str) -> Result<(), Error> {
+        let Some((file, schema)) = file.and_then(|file| Some((file, self.schemas.get(file)?))) else {
+            return Ok(());
+        };
+        let validator =
+            jsonschema::validator_for(schema).map_err(|error| Error::permanent(error.to_string()))?;
+        let wrong: Vec<String> = validator.iter_errors(value).map(|error| error.to_string()).collect();
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        let (name, wrong) = (&self.name, wrong.join("; "));
+        Err(Error::permanent(format!("what composition `{name}` {what} does not fit {file}: {wrong}")))
+    }
+
+    /// The events that follow: what the first rules say that hold, then what the output names itself.
+    fn events(&self, board: &Board, output: &Value) -> Vec<String> {
+        // What cannot be compared does not hold.
+        let holds = |predicate: &Predicate| board.holds(predicate).unwrap_or(false);
+        let rules = self.engine.on_output.iter().filter(|rule| rule.predicate.as_ref().is_none_or(holds));
+        let named = output.get("event").and_then(Value::as_str).map(str::to_owned);
+        rules.map(|rule| rule.event.clone()).chain(named).collect()
+    }
+}
+
+/// The steps of a composition, being put together for one run of it.
+struct Building<'a> {
+    work: &'a ComposedWork,
+    activate: &'a Activate<'a>,
+    calls: &'a Calls,
+}
+
+impl Building<'_> {
+    fn dag(
+        &self,
+        name: &str,
+        steps: &[Step],
+        waits: &BTreeMap<&str, std::collections::BTreeSet<&str>>,
+    ) -> Result<Dag<Board>, Error> {
+        let engine = &self.work.engine;
+        let rest =
+            if engine.cancels_on_failure { RemainingBranches::Cancel } else { RemainingBranches::Finish };
+        let mut dag = Dag::builder(name, rest);
+        for step in steps {
+            let id: Arc<str> = step.id.as_str().into();
+            let own = Arc::clone(&id);
+            let before: Vec<&str> = waits.get(&*id).into_iter().flatten().copied().collect();
+            let (declared, branches) = (step.clone(), leading_to(steps, &step.id));
+            dag = dag
+                .shared_step(self.step(step, &id)?, &before, move |board: &mut Board, done: &Board| {
+                    board.take_over(&own, done);
+                })
+                .when(move |board| board.reaches(&declared, &branches));
+        }
+        if let Some(limit) = engine.concurrency {
+            dag = dag.concurrency(limit);
+        }
+        Ok(dag.build()?)
+    }
+
+    /// A step, tried again if it is to be and its failure may pass.
+    fn step(&self, step: &Step, id: &Arc<str>) -> Result<SharedStep<Board>, Error> {
+        let composed =
+            ComposedStep { id: Arc::clone(id), work: self.work(step, id)?, calls: Arc::clone(self.calls) };
+        let attempts = step.modifiers.retry.and_then(|retry| retry.max_attempts).unwrap_or(1).max(1);
+        Ok(match attempts {
+            1 => Arc::new(composed),
+            attempts => Arc::new(Retry::new(composed, RetryPolicy::attempts(attempts)?).in_place()),
+        })
+    }
+
+    fn work(&self, step: &Step, id: &Arc<str>) -> Result<Work, Error> {
+        Ok(match &step.action {
+            Action::Prompt { prompt_task, input, output_schema } => Work::Ask {
+                activation: Arc::new((self.activate)(prompt_task)?),
+                input: input.clone(),
+                shape: self.shape(id, output_schema.as_deref())?,
+            },
+            Action::Agent { prompt_task, input, tools, termination, output_schema } => {
+                let activation = (self.activate)(prompt_task)?;
+                let mut own = Toolset::new();
+                for tool in activation.tools.iter().filter(|tool| tool.spec().execution == Execution::Server)
+                {
+                    let name = tool.spec().name();
+                    if tools.as_ref().is_none_or(|tools| tools.iter().any(|known| known == name)) {
+                        own.add(Arc::clone(tool)).map_err(Error::failed)?;
+                    }
+                }
+                Work::Agent {
+                    activation: Arc::new(activation),
+                    input: input.clone(),
+                    shape: self.shape(id, output_schema.as_deref())?,
+                    tools: own,
+                    termination: termination.clone(),
+                }
+            }
+            Action::Tool { tool, args } => {
+                let args = args.clone();
+                let call = ToolStep::new(&**id, &self.work.tools, tool, move |board: &Board| {
+                    board.resolved_fields(&args)
+                });
+                Work::Tool { tool: Arc::new(call.store(give_result(Arc::clone(id)))) }
+            }
+            Action::Branch { predicate, then, otherwise } => {
+                let parsed = Predicate::parse(predicate);
+                let wrong = |errors: Vec<_>| {
+                    format!("step `{id}` depends on something that nobody understands: {errors:?}")
+                };
+                let predicate = parsed.map_err(|errors| Error::permanent(wrong(errors)))?;
+                Work::Branch { predicate, then: then.clone(), otherwise: otherwise.clone() }
+            }
+            Action::Parallel { branches, reduce } => Work::Parallel {
+                branches: self.dag(id, branches, &said(branches))?,
+                ids: branches.iter().map(|branch| branch.id.as_str().into()).collect(),
+                reduce: reduce.clone(),
+            },
+        })
+    }
+
+    fn shape(&self, id: &str, file: Option<&str>) -> Result<Option<Arc<AnswerShape<Value>>>, Error> {
+        let Some(schema) = file.and_then(|file| self.work.schemas.get(file)) else { return Ok(None) };
+        let output = OutputSchema { name: id.to_owned(), description: String::new(), schema: schema.clone() };
+        Ok(Some(Arc::new(AnswerShape::with_schema(output).map_err(Error::failed)?)))
+    }
+}
+
+/// The branches that lead to a step.
+fn leading_to(steps: &[Step], target: &str) -> Vec<String> {
+    let leads = |step: &&Step| match &step.action {
+        Action::Branch { then, otherwise, .. } => then == target || otherwise.as_deref() == Some(target),
+        _ => false,
+    };
+    steps.iter().filter(leads).map(|step| step.id.clone()).collect()
+}
+
+/// All steps of a composition, within what it may use.
+struct Whole {
+    dag: Dag<Board>,
+    bounds: Bounds,
+}
+
+impl convoke_core::Step<Board> for Whole {
+    fn name(&self) -> &str {
+        convoke_core::Step::name(&self.dag)
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
+        self.dag.run(scope, board)
+    }
+
+    fn kind(&self) -> &'static str {
+        "composition"
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+
+    fn bounds(&self) -> Option<&Bounds> {
+        Some(&self.bounds)
+    }
+}
+
+impl std::fmt::Debug for ComposedWork {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ComposedWork").field("name", &self.name).finish_non_exhaustive()
+    }
+}

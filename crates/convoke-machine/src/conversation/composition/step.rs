@@ -1,0 +1,276 @@
+//! One step of a composition: what it does, and what listeners hear of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use convoke_agent::{Agent, AnswerShape, OnRejection};
+use convoke_core::{
+    BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Toolset, Transcript,
+    Visibility,
+};
+use convoke_steps::Dag;
+use serde_json::{Map, Value, json};
+
+use super::board::{Board, result_of};
+use crate::conversation::activation::{Activation, Direction, objection};
+use crate::conversation::fold::is_repeat_notice;
+use crate::pack::composition::{Predicate, Reduce, Strategy, Termination};
+use crate::pack::template::rendered;
+
+/// How often the model of an agent is asked unless the step says otherwise.
+const MAX_STEPS: u32 = 50;
+
+/// How often tools were called, whatever became of the calls.
+pub(super) type Calls = Arc<AtomicU64>;
+
+/// A step of a composition.
+pub(super) struct ComposedStep {
+    pub(super) id: Arc<str>,
+    pub(super) work: Work,
+    pub(super) calls: Calls,
+}
+
+/// What a step does.
+pub(super) enum Work {
+    Ask {
+        activation: Arc<Activation>,
+        input: Option<Value>,
+        shape: Option<Arc<AnswerShape<Value>>>,
+    },
+    Agent {
+        activation: Arc<Activation>,
+        input: Option<Value>,
+        shape: Option<Arc<AnswerShape<Value>>>,
+        tools: Toolset,
+        termination: Termination,
+    },
+    /// The step calls the tool and leaves what it gave as text.
+    Tool {
+        tool: SharedStep<Board>,
+    },
+    Branch {
+        predicate: Predicate,
+        then: String,
+        otherwise: Option<String>,
+    },
+    Parallel {
+        branches: Dag<Board>,
+        ids: Vec<Arc<str>>,
+        reduce: Reduce,
+    },
+}
+
+impl ComposedStep {
+    async fn work(&self, scope: &Scope, board: &mut Board) -> Result<(), Error> {
+        let output = match &self.work {
+            Work::Ask { activation, input, shape } => {
+                let words = self.words(input.as_ref(), board)?;
+                ask(scope, activation, &words, shape.as_deref(), &self.id).await?
+            }
+            Work::Agent { activation, input, shape, tools, termination } => {
+                let words = self.words(input.as_ref(), board)?;
+                match objection(&activation.validators, Direction::Input, &words) {
+                    Some(instead) => Value::String(instead),
+                    None => {
+                        let agent = agent(&self.id, activation, tools.clone(), termination)?;
+                        self.let_work(scope, &agent, activation, &words, shape.as_deref(), termination)
+                            .await?
+                    }
+                }
+            }
+            Work::Tool { tool } => {
+                self.calls.fetch_add(1, Ordering::Relaxed);
+                return scope.composing().inline(&**tool, board).await;
+            }
+            Work::Branch { predicate, then, otherwise } => {
+                let way = if board.holds(predicate)? { Some(then) } else { otherwise.as_ref() };
+                tell(scope, "branch.evaluated", json!({"step_id": self.id, "taken": way})).await;
+                board.lead(&self.id, way.cloned());
+                return Ok(());
+            }
+            Work::Parallel { branches, ids, reduce } => {
+                let mut inner = board.clone();
+                let ended = scope.composing().inline(branches, &mut inner).await;
+                let status = |id: &Arc<str>| {
+                    let status = if inner.output(id).is_some() { "completed" } else { "failed" };
+                    json!({"id": id, "status": status})
+                };
+                let branches: Vec<Value> = ids.iter().map(status).collect();
+                tell(scope, "parallel.completed", json!({"step_id": self.id, "branches": branches})).await;
+                ended?;
+                reduced(reduce, ids, &inner)
+            }
+        };
+        board.give(&self.id, output);
+        Ok(())
+    }
+
+    /// What a model is asked: what the step says, otherwise what the composition was given.
+    fn words(&self, input: Option<&Value>, board: &Board) -> Result<String, Error> {
+        Ok(match input {
+            Some(input) => rendered(&board.resolved(input)?),
+            None => rendered(&board.input),
+        })
+    }
+
+    async fn let_work(
+        &self,
+        scope: &Scope,
+        agent: &Agent,
+        activation: &Activation,
+        words: &str,
+        shape: Option<&AnswerShape<Value>>,
+        termination: &Termination,
+    ) -> Result<Value, Error> {
+        let result = agent.run(scope, words).await?;
+        let results = || result.transcript.iter().flat_map(|message| message.results());
+        let made = results().filter(|result| !is_repeat_notice(result)).count();
+        self.calls.fetch_add(made as u64, Ordering::Relaxed);
+        let text = result.text();
+        if let Some(instead) = objection(&activation.validators, Direction::Output, &text) {
+            return Ok(Value::String(instead));
+        }
+        // Who ends by calling a tool often says nothing beside: then what that gave is the answer.
+        let is_last = |name: &str| termination.tool_called.as_deref() == Some(name);
+        let last =
+            results().filter(|result| is_last(&result.name)).last().map(|result| result.content.clone());
+        let text = Some(text).filter(|text| !text.is_empty()).or(last).unwrap_or_default();
+        let Some(shape) = shape else { return Ok(Value::String(text)) };
+        if let Ok(value) = shape.read(&text) {
+            return Ok(value);
+        }
+        let mut messages = result.transcript.clone();
+        messages.push(Message::user(
+            "Give your answer as JSON, in the form that is asked for, and nothing else.",
+        ));
+        let model = activation.model.clone().map_or_else(|| scope.default_model(), Ok)?;
+        let request = ModelRequest { messages, params: activation.params.clone(), ..ModelRequest::default() };
+        Ok(shape.ask(scope, &model, request, Visibility::Streamed, &context(&self.id)).await?.value)
+    }
+}
+
+fn context(step: &str) -> String {
+    format!("composition step \"{step}\"")
+}
+
+/// Asks a model once, without tools.
+async fn ask(
+    scope: &Scope,
+    activation: &Activation,
+    words: &str,
+    shape: Option<&AnswerShape<Value>>,
+    step: &str,
+) -> Result<Value, Error> {
+    if let Some(instead) = objection(&activation.validators, Direction::Input, words) {
+        return Ok(Value::String(instead));
+    }
+    let model = activation.model.clone().map_or_else(|| scope.default_model(), Ok)?;
+    let messages: Transcript =
+        [Message::system(activation.prompt.as_str()), Message::user(words)].into_iter().collect();
+    let request = ModelRequest { messages, params: activation.params.clone(), ..ModelRequest::default() };
+    // What may have to be replaced is not shown before it was looked at.
+    let visibility = if activation.validators.is_empty() { Visibility::Streamed } else { Visibility::Hidden };
+    let (text, value) = match shape {
+        Some(shape) => {
+            let answer = shape.ask(scope, &model, request, visibility, &context(step)).await?;
+            (answer.reply.text(), answer.value)
+        }
+        None => {
+            let text = scope.model(&model, request, visibility).await?.whole()?.text();
+            (text.clone(), Value::String(text))
+        }
+    };
+    Ok(objection(&activation.validators, Direction::Output, &text).map_or(value, Value::String))
+}
+
+fn agent(
+    id: &str,
+    activation: &Activation,
+    tools: Toolset,
+    termination: &Termination,
+) -> Result<Agent, Error> {
+    let mut agent = Agent::builder(id)
+        .system(activation.prompt.as_str())
+        .params(activation.params.clone())
+        .tools(tools)
+        .approval(activation.approval.clone())
+        .when_rejected(OnRejection::TellModel)
+        .max_turns(termination.max_steps.unwrap_or(MAX_STEPS).max(1));
+    if let Some(model) = &activation.model {
+        agent = agent.shared_model(Arc::clone(model));
+    }
+    if let Some(calls) = activation.max_calls_per_reply {
+        agent = agent.max_calls_per_reply(calls);
+    }
+    let validators = activation.validators.clone();
+    let last = termination.tool_called.clone();
+    let is_over = move |transcript: &Transcript| {
+        let results = transcript.last().into_iter().flat_map(|message| message.results());
+        results.into_iter().any(|result| Some(&result.name) == last.as_ref())
+    };
+    let agent = agent
+        .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
+        .hand_off_when(is_over);
+    Ok(agent.build()?)
+}
+
+/// The outputs of branches as one.
+fn reduced(reduce: &Reduce, ids: &[Arc<str>], board: &Board) -> Value {
+    let outputs = ids.iter().filter_map(|id| Some((id.to_string(), board.output(id)?.clone())));
+    let merged = match reduce.strategy {
+        Strategy::Barrier => Value::Object(outputs.collect()),
+        Strategy::Append => Value::Array(outputs.map(|(_, output)| output).collect()),
+        Strategy::Replace => outputs.last().map(|(_, output)| output).unwrap_or_default(),
+    };
+    Value::Object(Map::from_iter([(reduce.into.clone(), merged)]))
+}
+
+/// Tells listeners something of a composition, under the names of the Go program.
+pub(super) async fn tell(scope: &Scope, name: &str, value: Value) {
+    if scope.has_listeners() {
+        scope.emit(EventKind::Custom { name: format!("composition.{name}"), value }).await;
+    }
+}
+
+impl Step<Board> for ComposedStep {
+    fn name(&self) -> &str {
+        &self.id
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let about = json!({"step_id": self.id, "kind": Step::<Board>::kind(self)});
+            tell(scope, "step.started", about.clone()).await;
+            let ended = self.work(scope, board).await;
+            let mut about = about;
+            match &ended {
+                Ok(()) => about["output"] = board.output(&self.id).cloned().unwrap_or_default(),
+                Err(error) => about["error"] = error.to_string().into(),
+            }
+            tell(scope, "step.completed", about).await;
+            ended
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        match &self.work {
+            Work::Ask { .. } => "prompt",
+            Work::Agent { .. } => "agent",
+            Work::Tool { .. } => "tool",
+            Work::Branch { .. } => "branch",
+            Work::Parallel { .. } => "parallel",
+        }
+    }
+
+    fn nature(&self) -> Nature {
+        match &self.work {
+            Work::Agent { .. } | Work::Parallel { .. } => Nature::Composite,
+            _ => Nature::Leaf,
+        }
+    }
+}
+
+/// A tool step's result, as the board has it.
+pub(super) fn give_result(id: Arc<str>) -> impl Fn(&mut Board, Value, String) + Send + Sync + 'static {
+    move |board, _, content| board.give(&id, result_of(content))
+}
