@@ -146,3 +146,112 @@ fn a_conversation_over_a_pack_goes_on_in_other_processes_and_waits_for_an_event(
     let run = calls.as_array().map_or(&calls["runs"][0], |runs| &runs[0]);
     assert_eq!(run["status"], "completed", "{calls}");
 }
+
+const TRIAGE: &str = include_str!("../../../../examples/packs/triage.pack.yaml");
+const SORTED_SCHEMA: &str = include_str!("../../../../examples/packs/sorted.schema.json");
+const LETTER_SCHEMA: &str = include_str!("../../../../examples/packs/letter.schema.json");
+
+/// Sorts letters by one word in them; the desk asks for the rules before it answers.
+const SORTER: &str = r#"
+[[rule]]
+when = { last_contains = "Sum it up" }
+reply = '{"summary": "A letter."}'
+
+[[rule]]
+when = { system_contains = "how urgent", last_contains = "broken" }
+reply = '{"about": "complaint", "urgency": 5}'
+
+[[rule]]
+when = { system_contains = "how urgent" }
+reply = '{"about": "question", "urgency": 1}'
+
+[[rule]]
+when = { system_contains = "in one word" }
+reply = "Angry."
+
+[[rule]]
+when = { system_contains = "what happened" }
+reply = "It broke."
+
+[[rule]]
+when = { system_contains = "may be promised. Broken" }
+reply = "Replace it."
+
+[[rule]]
+when = { system_contains = "urgent complaint" }
+reply = "We are sorry."
+
+[[rule]]
+when = { tool_result_contains = "Replace it." }
+reply = "It will be replaced."
+
+[[rule]]
+reply = { tool_calls = [{ name = "a2a__rules", arguments = { query = "What may I promise?" } }] }
+"#;
+
+fn triage() -> Place {
+    let place = Place::empty();
+    place.write("triage.pack.yaml", TRIAGE);
+    place.write("sorted.schema.json", SORTED_SCHEMA);
+    place.write("letter.schema.json", LETTER_SCHEMA);
+    place.write("sorter.toml", SORTER);
+    place
+}
+
+#[test]
+fn a_pack_with_a_composition_and_agents_is_valid_drawn_and_run() {
+    let place = triage();
+    assert_snapshot!("pack_composed_valid", place.seen(&["validate", "triage.pack.yaml"]));
+    assert_snapshot!("pack_composed_inspect", place.seen(&["inspect", "triage.pack.yaml"]));
+    let run = |id: &str, more: &[&str]| {
+        let mut arguments =
+            vec!["run", "triage.pack.yaml", "-m", "scripted/sorter.toml", "--no-input", "--id", id];
+        arguments.extend(more);
+        place.convoke(&arguments)
+    };
+    let urgent = run("urgent", &["-i", "message=It is broken!"]);
+    assert_eq!(
+        (urgent.status.code(), stdout(&urgent).trim()),
+        (Some(0), "We are sorry."),
+        "{}",
+        stderr(&urgent)
+    );
+    let asks = run("asks", &["-i", "message=May I send it back?"]);
+    assert_eq!(
+        (asks.status.code(), stdout(&asks).trim()),
+        (Some(0), "It will be replaced."),
+        "{}",
+        stderr(&asks)
+    );
+    let shown = stdout(&place.convoke(&["show", "urgent"]));
+    assert!(shown.contains("both_sides") && shown.contains("mood"), "{shown}");
+    // As a function it only sorts, and what there is none of is said before anything is paid for.
+    let called = run("called", &["-i", "composition=look_at", "-i", "message=It is broken!"]);
+    assert_eq!(stdout(&called).trim(), r#"{"summary":"A letter."}"#, "{}", stderr(&called));
+    let unknown = run("unknown", &["-i", "composition=look", "-i", "message=x"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        stderr(&unknown).contains("there is no composition `look`; there are look_at"),
+        "{}",
+        stderr(&unknown)
+    );
+}
+
+#[test]
+fn a_schema_that_a_composition_names_must_be_there_and_is_kept_with_the_run() {
+    let place = triage();
+    let run = ["run", "triage.pack.yaml", "-m", "scripted/sorter.toml", "--no-input", "--id", "kept"];
+    let waits = place.convoke(&run);
+    assert_eq!(waits.status.code(), Some(5), "nobody has said anything yet: {}", stderr(&waits));
+    std::fs::remove_file(place.path().join("sorted.schema.json")).unwrap();
+    let seen = stderr(&place.convoke(&["validate", "triage.pack.yaml"]));
+    assert!(seen.contains("sorted.schema.json") && seen.contains("there is no such file"), "{seen}");
+    // The run that began before goes on with what it kept.
+    let ended = place.convoke(&["answer", "kept", "--text", "It is broken!", "--resume"]);
+    assert_eq!(
+        (ended.status.code(), stdout(&ended).trim()),
+        (Some(0), "We are sorry."),
+        "{}",
+        stderr(&ended)
+    );
+}

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
+use super::composition::{Action, waits};
 use super::{CompiledPack, Dialect};
 use crate::workflow::{Spec, StateSpec};
 
@@ -127,11 +128,42 @@ pub fn to_text(pack: &CompiledPack) -> String {
     }
     for (name, composition) in &model.compositions {
         put(&mut text, format_args!("\ncomposition {name}\n"));
+        let waits = waits(&composition.steps);
         for step in &composition.steps {
-            put(&mut text, format_args!("  {} ({})\n", step.id, step.action.kind()));
+            let before: Vec<&str> = waits.get(&*step.id).into_iter().flatten().copied().collect();
+            let after =
+                if before.is_empty() { String::new() } else { format!(" after {}", before.join(", ")) };
+            put(&mut text, format_args!("  {}: {}{after}\n", step.id, does(&step.action)));
+        }
+    }
+    if let Some(agents) = &model.agents {
+        text.push_str("\nagents\n");
+        for (name, card) in pack.agent_cards() {
+            let mark = if name == agents.entry { ">" } else { " " };
+            put(&mut text, format_args!("{mark} {name}: {}\n", card.description));
+            for other in pack.delegates_of(&name) {
+                put(&mut text, format_args!("    asks {other}\n"));
+            }
         }
     }
     text
+}
+
+/// What a step of a composition does.
+fn does(action: &Action) -> String {
+    match action {
+        Action::Prompt { prompt_task, .. } => format!("prompt {prompt_task}"),
+        Action::Agent { prompt_task, .. } => format!("agent {prompt_task}"),
+        Action::Tool { tool, .. } => format!("tool {tool}"),
+        Action::Branch { then, otherwise, .. } => {
+            let otherwise = otherwise.iter().map(|otherwise| format!(" or {otherwise}")).collect::<String>();
+            format!("branch to {then}{otherwise}")
+        }
+        Action::Parallel { branches, .. } => {
+            let branches: Vec<&str> = branches.iter().map(|branch| branch.id.as_str()).collect();
+            format!("parallel {}", branches.join(", "))
+        }
+    }
 }
 
 fn workflow(workflow: &Spec, text: &mut String) {

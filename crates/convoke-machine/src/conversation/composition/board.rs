@@ -92,8 +92,10 @@ pub(super) fn value_of(words: &str) -> Value {
 
 /// What a tool gave, as a value: JSON is what it is unless it would be written otherwise, anything else is a text.
 pub(super) fn result_of(content: String) -> Value {
-    match serde_json::from_str::<Value>(&content) {
-        Ok(value) if value.is_object() || value.is_array() || value.to_string() == content.trim() => value,
-        _ => Value::String(content),
-    }
+    let is_exact = |value: &Value| {
+        let written = value.to_string();
+        value.is_object() || value.is_array() || written == content.trim()
+    };
+    let value = serde_json::from_str(&content).ok().filter(is_exact);
+    value.unwrap_or(Value::String(content))
 }

@@ -216,11 +216,11 @@ fn agent(
 
 /// The outputs of branches as one.
 fn reduced(reduce: &Reduce, ids: &[Arc<str>], board: &Board) -> Value {
-    let outputs = ids.iter().filter_map(|id| Some((id.to_string(), board.output(id)?.clone())));
+    let mut outputs = ids.iter().filter_map(|id| Some((id.to_string(), board.output(id)?.clone())));
     let merged = match reduce.strategy {
         Strategy::Barrier => Value::Object(outputs.collect()),
         Strategy::Append => Value::Array(outputs.map(|(_, output)| output).collect()),
-        Strategy::Replace => outputs.last().map(|(_, output)| output).unwrap_or_default(),
+        Strategy::Replace => outputs.next_back().map(|(_, output)| output).unwrap_or_default(),
     };
     Value::Object(Map::from_iter([(reduce.into.clone(), merged)]))
 }
