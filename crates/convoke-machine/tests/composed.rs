@@ -450,6 +450,22 @@ async fn promptkit_206_an_agent_ends_cleanly_and_what_steps_call_counts() {
     assert_eq!((done.status, world.called("echo")), (Status::BudgetExhausted, 2));
 }
 
+#[tokio::test]
+async fn the_time_of_the_workflow_is_that_of_its_compositions_too() {
+    let mut pack = of(json!([{"id": "a", "kind": "tool", "tool": "flaky"}]));
+    pack["workflow"] = json!({"version": 2, "entry": "s", "engine": {"budget": {"max_wall_time_sec": 1}}, "states": {
+        "s": {"orchestration": "composition", "composition": "c", "terminal": true}}});
+    let mut tools = Toolset::new();
+    let never = FunctionTool::new("flaky", "Never ends", |_: Map<String, Value>| {
+        std::future::pending::<Result<String, Error>>()
+    });
+    tools.add(Arc::new(never)).unwrap();
+    let machine = PackStage::new(Arc::new(valid(&pack)), tools, None).machine().unwrap();
+    let state = MachineState::saying("go").talk(Talk::Once);
+    let done = Runtime::new().start(&machine.workflow(), state).await.unwrap().completed().unwrap();
+    assert_eq!(done.status, Status::BudgetExhausted);
+}
+
 /// A state that classifies, and two that it leads to.
 fn triage() -> Value {
     let mut pack = of(json!([echo("kind", json!({"is": "${input.kind}", "event": "${input.event}"}))]));

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use convoke_core::{Error, Fork, RunId, RunStatus, Runtime, Scope, Store, Workflow};
+use convoke_core::{Answer, Error, Fork, Question, RunId, RunStatus, Runtime, Scope, Store, Workflow};
 use convoke_steps::{BuildError, Dag, RemainingBranches, func, task_boxed};
 use convoke_store::MemoryStore;
 use proptest::prelude::*;
@@ -183,4 +183,51 @@ fn a_dag_that_cannot_work_is_not_built() {
     assert!(matches!(one(&["b"]).build().err(), Some(BuildError::UnknownName { .. })));
     let twice = one(&[]).step(adds("a"), &[], takes("a")).build().err();
     assert!(matches!(twice, Some(BuildError::DuplicateName { .. })));
+}
+
+#[tokio::test]
+async fn a_step_that_waits_for_an_answer_holds_up_those_after_it_and_no_others() {
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let noted = |own: &'static str| {
+        let done = done.clone();
+        task_boxed(own, move |scope: &Scope, seen: &mut Seen| {
+            let done = done.clone();
+            Box::pin(async move {
+                let work = |_| async move {
+                    done.lock().unwrap().push(own);
+                    Ok::<_, Error>(())
+                };
+                scope.custom("work").perform(work).await?;
+                seen.0.insert(own.to_owned());
+                Ok(())
+            })
+        })
+    };
+    let asks = task_boxed("asks", |scope: &Scope, seen: &mut Seen| {
+        Box::pin(async move {
+            scope.ask(Question::text("What is it?")).await?;
+            seen.0.insert("asks".to_owned());
+            Ok(())
+        })
+    });
+    let dag = Dag::builder("dag", RemainingBranches::Cancel)
+        .step(asks, &[], takes("asks"))
+        .step(noted("after"), &["asks"], takes("after"))
+        .step(noted("beside"), &[], takes("beside"))
+        .step(noted("last"), &["after", "beside"], takes("last"))
+        .build()
+        .unwrap();
+    let workflow = Workflow::new(dag);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = || {
+        let builder = Runtime::builder().shared_store(Arc::clone(&store));
+        builder.patience(std::time::Duration::ZERO).build()
+    };
+    let waits = runtime().start(&workflow, Seen::default()).await.unwrap();
+    assert_eq!((waits.status, &**done.lock().unwrap()), (RunStatus::Suspended, &["beside"][..]));
+    let open = store.questions(Some(&waits.run)).await.unwrap();
+    store.answer(&waits.run, &open[0].id, Answer::text("this")).await.unwrap();
+    let all = runtime().resume(&workflow, waits.run).await.unwrap().completed().unwrap();
+    assert_eq!(all.0.len(), 4);
+    assert_eq!(*done.lock().unwrap(), ["beside", "after", "last"], "nothing twice");
 }

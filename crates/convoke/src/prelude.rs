@@ -13,7 +13,7 @@ pub use convoke_core::{
 };
 pub use convoke_models::{Match, Reply, ScriptedModel};
 pub use convoke_steps::{
-    AgentStep, Chain, Classifier, Join, Loop, Map, Merge, OnError, Parallel, Retry, RetryPolicy, Router,
+    AgentStep, Chain, Classifier, Dag, Join, Loop, Map, Merge, OnError, Parallel, Retry, RetryPolicy, Router,
     StepExt, ToolStep, func, prompt, task, task_boxed,
 };
 pub use convoke_store::MemoryStore;
