@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::common::{Diary, agent, call, echo, results, slow};
 use convoke_agent::{Agent, AgentResult, AgentStop, AgentTool, Approval, Conversation};
+use convoke_core::store::{Batch, NewRun};
 use convoke_core::{
-    Answer, BoxFuture, Error, Limits, Nature, Question, RunId, RunStatus, Runtime, Scope, Step, Store,
-    ToolEffect, Workflow,
+    Answer, BoxFuture, EffectKind, Error, Limits, Nature, Question, RunId, RunStatus, Runtime, Scope, Step,
+    Store, ToolEffect, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::{MemoryStore, SqliteStore};
@@ -250,6 +251,40 @@ async fn so_does_one_whose_model_was_too_slow() {
     assert_eq!((second.stop, second.turns), (AgentStop::TimedOut, 1));
     assert_eq!(first, Some(second));
     assert_eq!((model.calls(), diary.entries().len()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_process_was_killed_has_what_is_left_of_its_time() {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let model = ScriptedModel::builder()
+        .when(Match::has_tool_result(), Reply::text("done").delay(minutes(2)))
+        .otherwise(call("quick", "a"))
+        .build();
+    let make = || {
+        let quick = echo("quick", &Diary::default()).pure();
+        Workflow::new(ThenAsk(agent(&model).tool(quick).timeout(minutes(10)).build().unwrap()))
+    };
+    let store = memory();
+    let whole = keeping(&store).start(&make(), Conversation::from("go")).id(run_id()).await.unwrap();
+    assert_eq!(whole.status, RunStatus::Suspended);
+    let first = store.run(&run_id()).await.unwrap().unwrap();
+    for (took, stop, reached) in
+        [(7, AgentStop::Complete, 2), (9, AgentStop::TimedOut, 1), (60, AgentStop::TimedOut, 1)]
+    {
+        let mut entries = store.entries(&run_id(), 1, usize::MAX).await.unwrap();
+        let called = entries.iter().position(|entry| entry.effect == EffectKind::Tool).unwrap();
+        entries.truncate(called + 1);
+        for entry in entries.iter_mut().skip_while(|entry| entry.effect != EffectKind::Model) {
+            entry.at = entry.at + minutes(took);
+        }
+        let past = Batch { entries, ..Batch::default() };
+        let killed = NewRun { past, ..make().new_run(RunId::mint(), first.input.clone()) };
+        let lease = store.create(killed).await.unwrap();
+        store.release(&lease);
+        let outcome = keeping(&store).resume(&make(), lease.run).await.unwrap();
+        let result = outcome.state.result.unwrap();
+        assert_eq!((result.stop, result.turns), (stop, reached), "after {took} minutes");
+    }
 }
 
 #[tokio::test]

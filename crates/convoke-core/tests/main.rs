@@ -33,6 +33,7 @@ mod replies_told;
 mod resume;
 mod side_output;
 mod subscriptions;
+mod time_over_life;
 mod tool_ends;
 mod unsaid_usage;
 mod waiting;

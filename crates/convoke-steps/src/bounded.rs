@@ -30,7 +30,7 @@ pub struct Bounded<T> {
 ///     .limits(Limits::default().model_calls(5));
 /// ```
 pub trait StepExt: Sized {
-    /// Limits how long it may take as a whole.
+    /// Limits how long it may take as a whole, over the life of a run. A limit that ended the run is given anew to whoever resumes it.
     fn timeout(self, limit: Duration) -> Bounded<Self> {
         self.bounded(|bounds| bounds.timeout = Some(limit))
     }

@@ -171,7 +171,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Limits how long it may take as a whole. Then it stops with what it has. Counted anew when a run is resumed.
+    /// Limits how long it may take as a whole. Then it stops with what it has. It counts over the life of a
+    /// run: what was done before the run was resumed has taken its time, and waiting for people while it was suspended has not.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self

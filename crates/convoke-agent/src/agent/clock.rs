@@ -29,6 +29,7 @@ pub(super) struct InterruptedTurn {
 
 /// Measures an agent's time, if it is limited.
 pub(super) struct Clock<'a> {
+    limit: Option<Duration>,
     until: Option<Instant>,
     decision: Option<PendingDecision<'a, TimeUp>>,
     past: Option<TimeUp>,
@@ -40,36 +41,39 @@ pub(super) enum TurnTime {
     Up,
     /// As much as it takes.
     Unlimited,
-    /// This much.
-    Limited(Duration),
+    /// This much, of what the agent has in all.
+    Limited { left: Duration, of: Duration },
     /// As much as it had when it was made before, which was not enough.
     Interrupted(InterruptedTurn),
 }
 
 impl<'a> Clock<'a> {
     pub(super) fn start(limit: Option<Duration>, scope: &'a Scope) -> Result<Self, Error> {
-        let Some(limit) = limit else { return Ok(Self { until: None, decision: None, past: None }) };
+        let Some(limit) = limit else { return Ok(Self { limit, until: None, decision: None, past: None }) };
         let mut decision = scope.composing().decision("timeout")?;
         let past = decision.made();
-        Ok(Self { until: Some(Instant::now() + limit), decision: Some(decision), past })
+        // It counts over the life of the run: what was done before has taken its time.
+        let left = limit.saturating_sub(scope.composing().time_used_before());
+        Ok(Self { limit: Some(limit), until: Some(Instant::now() + left), decision: Some(decision), past })
     }
 
     /// The time the turn with this number has.
-    pub(super) fn turn_time(&mut self, number: u32) -> Result<TurnTime, Error> {
-        match (&self.past, self.until) {
-            (Some(up), _) if up.turn == number => Ok(match &up.reached {
+    pub(super) fn turn_time(&self, number: u32) -> TurnTime {
+        match (&self.past, self.limit, self.until) {
+            (Some(up), ..) if up.turn == number => match &up.reached {
                 Some(reached) => TurnTime::Interrupted(reached.clone()),
                 None => TurnTime::Up,
-            }),
-            (Some(_), _) | (None, None) => Ok(TurnTime::Unlimited),
-            (None, Some(until)) => match until.saturating_duration_since(Instant::now()) {
-                Duration::ZERO => {
-                    self.decide(TimeUp { turn: number, reached: None })?;
-                    Ok(TurnTime::Up)
-                }
-                left => Ok(TurnTime::Limited(left)),
             },
+            (None, Some(of), Some(until)) => {
+                TurnTime::Limited { left: until.saturating_duration_since(Instant::now()), of }
+            }
+            _ => TurnTime::Unlimited,
         }
+    }
+
+    /// Takes down that there is no time for the turn with this number.
+    pub(super) fn give_up(&mut self, number: u32) -> Result<(), Error> {
+        self.decide(TimeUp { turn: number, reached: None })
     }
 
     /// Whether a turn ended with this error because the agent's own time was up. Takes it down if so.

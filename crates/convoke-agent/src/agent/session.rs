@@ -36,14 +36,22 @@ async fn take_turn(
 ) -> Result<(), Error> {
     scope.check()?;
     let number = progress.begin_turn();
-    let time = clock.turn_time(number)?;
-    let (turn_scope, interrupted) = match time {
+    let (turn_scope, interrupted) = match clock.turn_time(number) {
         TurnTime::Up => {
             progress.stop(AgentStop::TimedOut);
             return Ok(());
         }
         TurnTime::Unlimited => (scope.child(Turn::NAME), None),
-        TurnTime::Limited(limit) => (scope.composing().child_with_timeout(Turn::NAME, limit), None),
+        TurnTime::Limited { left, of } => {
+            let turn = scope.composing().child_with_time_left(Turn::NAME, left, of);
+            // What has begun is gone on with as far as it came, and ends by itself.
+            if left.is_zero() && !turn.composing().has_past_within() {
+                clock.give_up(number)?;
+                progress.stop(AgentStop::TimedOut);
+                return Ok(());
+            }
+            (turn, None)
+        }
         TurnTime::Interrupted(reached) => (scope.child(Turn::NAME), Some(reached)),
     };
     let asking = Turn::asking_scope(&turn_scope);

@@ -20,6 +20,7 @@ mod version;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -103,15 +104,14 @@ impl Scope {
         if let Some(replay) = self.node.replay.get() {
             replay.replayed();
         }
+        if let Some(ahead) = &self.node.ahead {
+            ahead.replayed();
+        }
     }
 
     /// From now on this scope, and whatever is opened below it, gets as far as its journal goes and no further.
     pub(crate) fn replay_only(&self) -> Arc<LeafReplay> {
-        let finished = self.journal().map_or(0, |journal| {
-            let (index, path) = (&journal.index, self.path());
-            let slots = index.slots_at(path).chain(index.slots_below(path));
-            slots.filter(|slot| slot.finished.is_some()).count()
-        });
+        let finished = self.journal().map_or(0, |journal| journal.index.finished_within(self.path()));
         Arc::clone(self.node.replay.get_or_init(|| Arc::new(LeafReplay::new(finished))))
     }
 
@@ -131,6 +131,19 @@ impl ComposingScope<'_> {
     #[must_use]
     pub fn has_past(&self) -> bool {
         self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
+    }
+
+    /// Returns whether the journal has an effect of this scope or of any below it.
+    #[must_use]
+    pub fn has_past_within(&self) -> bool {
+        self.journal().is_some_and(|journal| journal.index.knows_within(self.path()))
+    }
+
+    /// Returns the time that effects of this scope, and of those below it, took before the run was gone on with.
+    #[must_use]
+    pub fn time_used_before(&self) -> Duration {
+        let journal = self.journal().filter(|journal| journal.is_live());
+        journal.map_or(Duration::ZERO, |journal| journal.index.time_used(self.path()))
     }
 
     /// Whether the journal has the outcome of the effect that is begun next in this very scope: it happened before, whatever else

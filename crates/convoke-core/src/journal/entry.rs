@@ -174,6 +174,15 @@ impl Entry {
         self.says(b"{\"ok\"")
     }
 
+    /// The scope whose time was up, if that is how the effect ended.
+    pub(crate) fn limit_out_of_time(&self) -> Option<Path> {
+        let outcome = self.outcome.as_deref().filter(|_| self.has_failed())?;
+        match serde_json::from_slice::<RecordedOutcome<serde::de::IgnoredAny>>(outcome) {
+            Ok(RecordedOutcome::Err(RecordedError::TimedOut(timed_out))) => Some(timed_out.owner),
+            _ => None,
+        }
+    }
+
     /// How [`RecordedOutcome`] begins. Many entries are asked; to read all of them would take longer than anything else.
     fn says(&self, beginning: &[u8]) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(beginning))

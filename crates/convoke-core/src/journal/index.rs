@@ -94,15 +94,20 @@ pub(crate) struct JournalIndex {
     used: AtomicUsize,
     /// The places of calls of models that were superseded; there are few.
     superseded: Vec<NonZeroU32>,
+    /// The scopes whose time was up when the run ended, each with the number of the entry that gives it anew; there are few.
+    renewed: Vec<(Path, u64)>,
 }
 
 impl JournalIndex {
     pub(crate) fn new(entries: Vec<Entry>) -> Self {
         let mut index = Self::default();
         for (entry, place) in entries.iter().zip(1..) {
-            let superseded = index.add(entry, NonZeroU32::new(place));
-            let is_call = |place: &NonZeroU32| entries[place.get() as usize - 1].effect == EffectKind::Model;
-            index.superseded.extend(superseded.filter(is_call));
+            let Some(superseded) = index.add(entry, NonZeroU32::new(place)) else { continue };
+            let outcome = &entries[superseded.get() as usize - 1];
+            if outcome.effect == EffectKind::Model {
+                index.superseded.push(superseded);
+            }
+            index.renewed.extend(outcome.limit_out_of_time().map(|owner| (owner, entry.seq)));
         }
         let effects = index.paths.values().flat_map(|effects| effects.from(0));
         index.finished = effects.filter(|places| places.finished.is_some()).count();
@@ -158,6 +163,11 @@ impl JournalIndex {
         effects.is_some_and(|effects| effects.from(ordinal).any(Places::is_known))
     }
 
+    /// Whether there is an effect at or below this path.
+    pub(crate) fn knows_within(&self, path: &Path) -> bool {
+        !self.is_empty() && self.slots_within(path).any(|slot| slot.first().is_some())
+    }
+
     /// Where something has happened that counts.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         let happened = |effects: &Effects| effects.from(0).chain(&effects.timeout).any(Places::is_known);
@@ -182,6 +192,30 @@ impl JournalIndex {
     pub(crate) fn slots_at(&self, path: &Path) -> impl Iterator<Item = Slot<'_>> {
         let effects = self.paths.get(path).into_iter().flat_map(|effects| effects.from(0));
         effects.map(|places| self.slot(places))
+    }
+
+    /// The effects at or below a path.
+    pub(super) fn slots_within(&self, path: &Path) -> impl Iterator<Item = Slot<'_>> {
+        self.slots_at(path).chain(self.slots_below(path))
+    }
+
+    /// The calls of models at or below a path that were made anew since, or are to be.
+    pub(super) fn superseded_within<'a, 'p>(
+        &'a self,
+        path: &'p Path,
+    ) -> impl Iterator<Item = &'a Entry> + use<'a, 'p> {
+        let calls = self.superseded.iter().filter_map(|place| self.entries.get(place.get() as usize - 1));
+        calls.filter(move |entry| entry.path.is_within(path))
+    }
+
+    /// The number of the entry since which a scope has its time anew.
+    pub(super) fn renewed(&self, path: &Path) -> Option<u64> {
+        self.renewed.iter().filter(|(owner, _)| owner == path).map(|(_, since)| *since).max()
+    }
+
+    /// How many effects at or below a path have an outcome.
+    pub(crate) fn finished_within(&self, path: &Path) -> usize {
+        self.slots_within(path).filter(|slot| slot.finished.is_some()).count()
     }
 
     /// The effects below a path.

@@ -13,6 +13,7 @@ mod entry;
 mod index;
 mod mailbox;
 pub(crate) mod replies;
+mod time_used;
 mod totals;
 mod writer;
 

@@ -61,7 +61,7 @@ pub(super) async fn drive<S: State>(
         guard.guard(&run);
         let budget = launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used.clone()));
         let cancel = Arc::clone(options.canceller.inner());
-        let (settings, deadline) = (Arc::clone(&settings), time.deadline);
+        let (settings, deadline) = (Arc::clone(&settings), time.deadline.clone());
         let scope = Scope::new(Node::root(Arc::clone(&run), settings, budget.clone(), cancel, deadline));
 
         scope.learn(&carried.learnt);

@@ -137,7 +137,7 @@ fn superseding(index: &JournalIndex, failure: &Entry) -> impl Iterator<Item = En
         labels: Labels::new(),
         ..failure.clone()
     };
-    let slot = index.get(&failure.path, failure.ordinal).filter(|_| is_out_of_time(failure));
+    let slot = index.get(&failure.path, failure.ordinal).filter(|_| failure.limit_out_of_time().is_some());
     std::iter::once(superseded).chain(slot.and_then(|slot| slot.started.cloned()))
 }
 
@@ -173,11 +173,5 @@ fn limit_of(entry: &Entry) -> Option<crate::Path> {
 
 /// Whether it ended because the run as a whole was out of time, which nobody in the run can cope with.
 fn is_out_of_the_run_s_time(entry: &Entry) -> bool {
-    entry.has_failed()
-        && is_out_of_time(entry)
-        && limit_of(entry).is_some_and(|owner| owner.as_str().is_empty())
-}
-
-fn is_out_of_time(entry: &Entry) -> bool {
-    matches!(error_of(entry), Some(RecordedError::TimedOut(_)))
+    entry.limit_out_of_time().is_some_and(|owner| owner.as_str().is_empty())
 }

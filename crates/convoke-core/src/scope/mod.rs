@@ -16,6 +16,7 @@ mod node;
 mod settings;
 mod supervise;
 mod tap;
+mod time_limit;
 mod work_clock;
 
 use std::sync::Arc;
@@ -31,11 +32,13 @@ pub(crate) use labels::ScopeLabels;
 pub use lane::Lane;
 pub(crate) use leaf_replay::LeafReplay;
 pub use node::ReservedScope;
-pub(crate) use node::{Child, Deadline, Node};
+pub(crate) use node::{Child, Node};
 pub use settings::{FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
+pub(crate) use time_limit::Deadline;
 pub(crate) use work_clock::{Pause, WorkClock};
 
+use self::node::TimeLeft;
 use crate::budget::{BudgetExhausted, Charge, Resource};
 use crate::event::{Emission, EventKind, Position};
 use crate::intercept::InterceptorStack;
@@ -109,7 +112,7 @@ impl Scope {
     pub fn check(&self) -> Result<(), Error> {
         self.node.cancel.check()?;
         match self.node.overdue() {
-            Some(deadline) => Err(Error::TimedOut(Box::new(self.node.timed_out(deadline)))),
+            Some(deadline) => Err(Error::TimedOut(Box::new(self.node.timed_out(&deadline)))),
             None => Ok(()),
         }
     }
@@ -210,10 +213,17 @@ impl ComposingScope<'_> {
         (self.narrowed(Child { tap: Some(tap.clone()), ..Child::named(name) }), tap)
     }
 
-    /// A scope below this one that may take this long as a whole.
+    /// A scope below this one that may take this long as a whole, over the life of the run.
     #[must_use]
     pub fn child_with_timeout(&self, name: &str, limit: Duration) -> Scope {
         self.narrowed(Child { timeout: Some(limit), ..Child::named(name) })
+    }
+
+    /// A scope below this one that has so much time left of a limit that is longer than its own life, such as that of all turns of an
+    /// agent. What was [used before](Self::time_used_before) is for whoever measures that limit to take off.
+    #[must_use]
+    pub fn child_with_time_left(&self, name: &str, left: Duration, of: Duration) -> Scope {
+        self.narrowed(Child { time_left: Some(TimeLeft { left, of }), ..Child::named(name) })
     }
 
     /// A scope below this one that is bounded like a leaf, if leaves are.

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::cancel::Cancel;
 use super::tap::Tap;
+use super::time_limit::{Deadline, EffectsAhead};
 use super::work_clock::WorkClock;
 use super::{LeafReplay, Scope, ScopeLabels, Settings};
 use crate::Path;
@@ -38,6 +39,8 @@ pub(crate) struct Node {
     children: Mutex<ChildCounts>,
     /// When the narrowest limit that counts everything is reached.
     pub(crate) deadline: Option<Deadline>,
+    /// What the journal has of the scopes with a limit of their own that this one is in, and was not asked for.
+    pub(crate) ahead: Option<Arc<EffectsAhead>>,
     /// Measures the limits that count only work.
     pub(crate) clock: Option<Arc<WorkClock>>,
     pub(crate) cancel: Arc<Cancel>,
@@ -64,21 +67,6 @@ pub(crate) struct Node {
     pub(crate) learnt: ScopeLabels,
 }
 
-/// When a scope's time is up, and whose limit it is.
-#[derive(Clone, Copy)]
-pub(crate) struct Deadline {
-    pub(crate) at: Instant,
-    pub(crate) limit: Duration,
-    pub(super) owner_depth: u32,
-}
-
-impl Deadline {
-    /// The end of a whole run: so much time is left of its limit. What is further away than clocks go is none.
-    pub(crate) fn of_run(left: Duration, limit: Duration) -> Option<Self> {
-        Some(Self { at: Instant::now().checked_add(left)?, limit, owner_depth: 0 })
-    }
-}
-
 /// The place of a scope that is opened later: its number is taken, its time has not begun.
 #[derive(Debug, Clone)]
 #[must_use = "a place is for opening a scope in it"]
@@ -96,13 +84,22 @@ impl ReservedScope {
     }
 }
 
+/// The time that is left to a scope, of what it or something it is part of may take in all.
+#[derive(Clone, Copy)]
+pub(crate) struct TimeLeft {
+    pub(crate) left: Duration,
+    pub(crate) of: Duration,
+}
+
 /// What distinguishes a child from its parent; everything else is inherited.
 pub(crate) struct Child<'a> {
     pub(crate) name: &'a str,
     /// Its number among those of its name; `None` counts it now.
     pub(crate) repetition: Option<u32>,
-    /// The longest it may take, whatever it waits for.
+    /// The longest it may take over the life of the run, whatever it waits for while somebody works on it.
     pub(crate) timeout: Option<Duration>,
+    /// The time it has from now on, as a part of something that may take so long over the life of the run.
+    pub(crate) time_left: Option<TimeLeft>,
     /// The longest it may work: waiting for people or for readers of events does not count.
     pub(crate) work_limit: Option<Duration>,
     pub(crate) settings: Option<Arc<Settings>>,
@@ -124,6 +121,7 @@ impl<'a> Child<'a> {
             name,
             repetition: None,
             timeout: None,
+            time_left: None,
             work_limit: None,
             settings: None,
             limits: None,
@@ -162,6 +160,7 @@ impl Node {
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
+            ahead: None,
             clock: None,
             cancel,
             budget,
@@ -181,12 +180,6 @@ impl Node {
 
     pub(crate) fn child(self: &Arc<Self>, child: Child<'_>) -> Self {
         let depth = self.depth + 1;
-        let own =
-            child.timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: depth });
-        let deadline = match (self.deadline, own) {
-            (Some(outer), Some(own)) => Some(if own.at < outer.at { own } else { outer }),
-            (outer, own) => own.or(outer),
-        };
         let clock = match child.work_limit {
             Some(limit) => Some(WorkClock::start(limit, depth, self.clock.clone())),
             None => self.clock.clone(),
@@ -194,10 +187,12 @@ impl Node {
         let name = self.name_of(child.name);
         let repetition = child.repetition.unwrap_or_else(|| self.count_child(name));
         let path = OnceLock::new();
-        let budget = child.limits.map(|limits| {
-            let own = path.get_or_init(|| Path::join(self.path(), name, repetition));
-            Budget::new(own.clone(), limits, self.budget.clone())
-        });
+        let own_path = || path.get_or_init(|| Path::join(self.path(), name, repetition));
+        let (deadline, ahead) = match (child.timeout, child.time_left) {
+            (None, None) => (self.deadline.clone(), self.ahead.clone()),
+            (timeout, time_left) => self.time_limit_of_child(own_path(), timeout, time_left),
+        };
+        let budget = child.limits.map(|limits| Budget::new(own_path().clone(), limits, self.budget.clone()));
         Self {
             run: Arc::clone(&self.run),
             parent: Some(Arc::clone(self)),
@@ -211,6 +206,7 @@ impl Node {
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
+            ahead,
             clock,
             cancel: child.cancel.unwrap_or_else(|| Arc::clone(&self.cancel)),
             budget: budget.or_else(|| self.budget.clone()),
@@ -226,6 +222,34 @@ impl Node {
             note: OnceLock::new(),
             learnt: ScopeLabels::default(),
         }
+    }
+
+    /// When the time of a child is up that has a limit of its own, and what of its past takes none of it.
+    fn time_limit_of_child(
+        &self,
+        path: &Path,
+        timeout: Option<Duration>,
+        time_left: Option<TimeLeft>,
+    ) -> (Option<Deadline>, Option<Arc<EffectsAhead>>) {
+        let index =
+            self.run.journal.as_ref().filter(|journal| journal.is_live()).map(|journal| &journal.index);
+        let index = index.filter(|index| index.knows_within(path));
+        let over_life = timeout.map(|limit| {
+            let used = index.map_or(Duration::ZERO, |index| index.time_used(path));
+            (TimeLeft { left: limit.saturating_sub(used), of: limit }, limit)
+        });
+        let from_now_on = time_left.map(|time| (time, time.left));
+        let narrowest = over_life.into_iter().chain(from_now_on).min_by_key(|(time, _)| time.left);
+        let Some((TimeLeft { left, of }, limit)) = narrowest else {
+            return (self.deadline.clone(), self.ahead.clone());
+        };
+        let own = Deadline::at(Instant::now() + left, limit, self.depth + 1);
+        let ahead = index.map(|index| EffectsAhead::new(index.finished_within(path), self.ahead.clone()));
+        let own = match &ahead {
+            Some(ahead) => own.after(Arc::clone(ahead), of),
+            None => own,
+        };
+        (Some(own.within(self.deadline.as_ref())), ahead.or_else(|| self.ahead.clone()))
     }
 
     /// What the run's journal calls a child of this name.
@@ -301,24 +325,24 @@ impl Node {
             return None;
         }
         let now = Instant::now();
-        let whole = self.deadline.filter(|deadline| deadline.at <= now);
+        let whole = self.deadline.clone().filter(|deadline| deadline.is_reached(now));
         let work = self.clock.as_ref().and_then(|clock| clock.overdue(now));
         whole.into_iter().chain(work).min_by_key(|deadline| deadline.at)
     }
 
     /// The time it is known to have at most.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
-        let whole = self.deadline.map(|deadline| deadline.limit);
+        let whole = self.deadline.as_ref().map(|deadline| deadline.limit);
         whole.into_iter().chain(self.clock.as_ref().map(|clock| clock.limit())).min()
     }
 
     /// Whether a limit that was set within the run ends what happens here. What limits the run as a whole does not count while
     /// nobody works on it.
     pub(crate) fn is_timed(&self) -> bool {
-        self.clock.is_some() || self.deadline.is_some_and(|deadline| deadline.owner_depth > 0)
+        self.clock.is_some() || self.deadline.as_ref().is_some_and(|deadline| deadline.owner_depth > 0)
     }
 
-    pub(crate) fn timed_out(&self, deadline: Deadline) -> TimedOut {
+    pub(crate) fn timed_out(&self, deadline: &Deadline) -> TimedOut {
         TimedOut { owner: self.at_depth(deadline.owner_depth).path().clone(), limit: deadline.limit }
     }
 

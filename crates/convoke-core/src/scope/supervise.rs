@@ -124,10 +124,10 @@ impl Scope {
     /// Waits until this scope was cancelled or its time is up.
     pub(crate) async fn out_of_time(&self) -> Error {
         let whole = async {
-            match self.node.deadline {
+            match &self.node.deadline {
                 Some(deadline) => {
-                    tokio::time::sleep_until(deadline.at).await;
-                    deadline
+                    deadline.reached().await;
+                    deadline.clone()
                 }
                 None => std::future::pending().await,
             }
@@ -144,7 +144,7 @@ impl Scope {
             deadline = whole => deadline,
             deadline = work => deadline,
         };
-        Error::TimedOut(Box::new(self.node.timed_out(deadline)))
+        Error::TimedOut(Box::new(self.node.timed_out(&deadline)))
     }
 
     /// A step may swallow the error of an unanswered question; the run must not go on as if it had been answered.

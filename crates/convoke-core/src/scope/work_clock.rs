@@ -11,7 +11,7 @@ use futures_util::future::select_all;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::node::Deadline;
+use super::time_limit::Deadline;
 
 /// The time that is left for the work of one scope. Clocks of scopes further out run along.
 pub(crate) struct WorkClock {
@@ -93,11 +93,7 @@ impl WorkClock {
     /// When time is up; nobody knows while the clock stands still.
     fn deadline(&self) -> Option<Deadline> {
         let state = self.lock();
-        (state.waits == 0).then_some(Deadline {
-            at: state.due,
-            limit: self.limit,
-            owner_depth: self.owner_depth,
-        })
+        (state.waits == 0).then(|| Deadline::at(state.due, self.limit, self.owner_depth))
     }
 
     fn stand_still(&self) {
