@@ -24,9 +24,9 @@ pub(super) struct SyntaxError {
 }
 
 /// Reads a text. What begins with a brace is JSON, everything else YAML. What is odd about it is added to the findings.
-pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
+pub fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
     let read = if text.len() > LONGEST {
-        Err(SyntaxError { message: format!("a pack has at most {} MiB", LONGEST >> 20), place: 0..0 })
+        Err(SyntaxError { message: format!("such a file has at most {} MiB", LONGEST >> 20), place: 0..0 })
     } else if is_json(text) {
         json::parse(text, findings)
     } else {
