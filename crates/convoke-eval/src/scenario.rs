@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::assertion::Assertion;
 
@@ -44,10 +44,13 @@ pub struct Scenario {
 pub enum ModelSource {
     /// A model by its name: `anthropic/claude-sonnet-4-5`, `scripted/replies.toml`.
     Named(String),
-    /// Replies in the order in which they are given, each as a rule of a script writes it.
-    Replies(Vec<Value>),
-    /// Rules of a scripted model.
-    Rules(Vec<Value>),
+    /// A script in the scenario itself.
+    Scripted {
+        /// What is said when.
+        script: Script,
+        /// What its tokens cost, as a script writes it.
+        price: Option<Value>,
+    },
     /// A recording of a model.
     Cassette {
         /// The model that was recorded.
@@ -57,22 +60,41 @@ pub enum ModelSource {
     },
 }
 
+/// What a scripted model says when.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Script {
+    /// Replies in the order in which they are given, each as a rule of a script writes it.
+    Replies(Vec<Value>),
+    /// Rules of a scripted model.
+    Rules(Vec<Value>),
+}
+
 impl ModelSource {
     /// The script for a scripted model, as its JSON, without the first replies of a list if these have been given already.
     #[must_use]
     pub fn script(&self, name: &str, given: usize) -> Option<String> {
-        let rules: Vec<Value> = match self {
-            Self::Rules(rules) => rules.clone(),
-            Self::Replies(replies) => {
-                // A script has at least one rule; this one is used up by nobody.
-                let rest = if given < replies.len() { &replies[given..] } else { &[] };
-                let once = |reply: &Value| serde_json::json!({"reply": reply, "once": true});
-                let unasked = serde_json::json!({"when": {"call": u32::MAX}, "reply": "nothing"});
-                rest.iter().map(once).chain([unasked]).collect()
+        let Self::Scripted { script, price } = self else { return None };
+        let rules: Vec<Value> = match script {
+            Script::Rules(rules) => rules.clone(),
+            Script::Replies(replies) => {
+                let once = |reply: &Value| json!({"reply": reply, "once": true});
+                // A script has at least one rule; nobody ever asks for this one.
+                let unasked = json!({"when": {"call": u32::MAX}, "reply": "nothing"});
+                replies.iter().skip(given).map(once).chain([unasked]).collect()
             }
-            Self::Named(_) | Self::Cassette { .. } => return None,
         };
-        Some(serde_json::json!({"name": name, "rule": rules}).to_string())
+        let mut document = json!({"name": name, "rule": rules});
+        if let Some(price) = price {
+            document["price"] = price.clone();
+        }
+        Some(document.to_string())
+    }
+
+    /// Whether its replies are written down by hand.
+    #[must_use]
+    pub fn is_scripted(&self) -> bool {
+        matches!(self, Self::Scripted { .. })
     }
 }
 

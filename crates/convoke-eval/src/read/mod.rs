@@ -11,7 +11,7 @@ use convoke_models::ScriptedModel;
 use serde_json::{Map, Value};
 
 use crate::assertion::{Assertion, Check, Subject};
-use crate::scenario::{ModelSource, PersonAnswer, Scenario, ToolAnswer, Turn, TurnInput};
+use crate::scenario::{ModelSource, PersonAnswer, Scenario, Script, ToolAnswer, Turn, TurnInput};
 use assertions::Moment;
 pub(crate) use assertions::declared;
 use reader::{Place, Reader};
@@ -49,7 +49,7 @@ const NOT_SCRIPT: [&str; 8] = [
     "pass_threshold",
 ];
 const TURN: [&str; 7] = ["type", "role", "content", "event", "payload", "expect_state", "assertions"];
-const MODEL: [&str; 4] = ["replies", "rules", "name", "cassette"];
+const MODEL: [&str; 5] = ["replies", "rules", "price", "name", "cassette"];
 
 /// Reads a scenario: what it says if nothing is wrong with it, and everything that is wrong, in the order of the text.
 ///
@@ -126,7 +126,7 @@ impl Reader {
         let require = require.and_then(|place| self.number(&place, 0.0, 1.0));
         let all = turns.iter().flat_map(|turn| &turn.assertions).chain(&assertions);
         let judged = all.filter(|assertion| matches!(assertion.check, Check::Judge(_))).count() > 0;
-        let scripted = matches!(model, Some(ModelSource::Replies(_) | ModelSource::Rules(_)));
+        let scripted = model.as_ref().is_some_and(ModelSource::is_scripted);
         if judged && scripted && judge.is_none() {
             self.error("missing-field", &spec.path, "a script replies, and nobody says who judges").help =
                 Some("name a model in `judge`, or write its replies there".to_owned());
@@ -232,26 +232,23 @@ impl Reader {
             return None;
         }
         let values = |place: Place<'_>| place.items().map(|item| item.value()).collect();
-        let source = match (place.get("replies"), place.get("rules"), place.get("cassette")) {
-            (Some(replies), None, None) => ModelSource::Replies(values(replies)),
-            (None, Some(rules), None) => ModelSource::Rules(values(rules)),
+        let script = match (place.get("replies"), place.get("rules"), place.get("cassette")) {
+            (Some(replies), None, None) => Script::Replies(values(replies)),
+            (None, Some(rules), None) => Script::Rules(values(rules)),
             (None, None, Some(file)) => {
+                self.only_of(place, "price", "a script");
                 let model = self.required(place, "name", "anthropic/claude-sonnet-4-5")?;
                 return Some(ModelSource::Cassette { model: self.text(&model)?, file: self.text(&file)? });
             }
             _ => {
-                self.error(
-                    "bad-value",
-                    &place.path,
-                    "a model has either `replies`, `rules` or a `cassette`",
-                )
-                .help = Some("write a model's name, or `replies: [Hello.]`".to_owned());
+                let message = "a model has either `replies`, `rules` or a `cassette`";
+                self.error("bad-value", &place.path, message).help =
+                    Some("write a model's name, or `replies: [Hello.]`".to_owned());
                 return None;
             }
         };
-        if let Some(name) = place.get("name") {
-            self.error("misplaced", &name.path, "only a recorded model has a `name`");
-        }
+        self.only_of(place, "name", "a recorded model");
+        let source = ModelSource::Scripted { script, price: place.get("price").map(|price| price.value()) };
         if let Some(text) = source.script("scenario", 0)
             && let Err(error) = ScriptedModel::from_json_str(&text)
         {
@@ -259,6 +256,13 @@ impl Reader {
                 Some("docs/scripted-model.md says how replies and rules are written".to_owned());
         }
         Some(source)
+    }
+
+    /// Refuses a field that only something else has.
+    fn only_of(&mut self, place: &Place<'_>, name: &str, what: &str) {
+        if let Some(field) = place.get(name) {
+            self.error("misplaced", &field.path, format!("only {what} has a `{name}`"));
+        }
     }
 
     fn tool_answers(&mut self, place: &Place<'_>) -> BTreeMap<String, Vec<ToolAnswer>> {

@@ -276,11 +276,10 @@ impl Trial<'_> {
 
     /// Who judges: whoever is asked for, then whom the scenario names, then whoever replies.
     async fn judging_model(&self, number: usize) -> Result<Arc<dyn Model>, HostError> {
-        let is_script =
-            |source: &&ModelSource| matches!(source, ModelSource::Replies(_) | ModelSource::Rules(_));
         let asked = self.options.judge.clone().map(ModelSource::Named);
         // Replies that were written for a script say nothing about another model.
-        let own = self.scenario.judge.as_ref().filter(|own| self.options.model.is_none() || !is_script(own));
+        let is_for_it = |own: &&ModelSource| self.options.model.is_none() || !own.is_scripted();
+        let own = self.scenario.judge.as_ref().filter(is_for_it);
         let own = own.cloned().map(|own| beside(own, &self.path));
         let source = asked.or(own).or_else(|| self.model.clone());
         let models = self.host.models()?;
