@@ -467,3 +467,28 @@ async fn promptkit_151_a_transition_of_a_reply_that_was_replaced_does_not_happen
     assert_eq!(talk.state.last.as_deref(), Some("Gladly."));
     assert_eq!(talk.state.context.unwrap().current_state(), "intake");
 }
+
+/// Two calls of one reply, the first of which takes all the time there is: the second is not made.
+#[tokio::test]
+async fn time_is_looked_at_before_every_call() {
+    let mut workflow = support();
+    workflow["engine"] = json!({"budget": {"max_wall_time_sec": 1}});
+    let paid = Arc::new(AtomicU32::new(0));
+    let mut tools = payment(&paid);
+    let slow = FunctionTool::new("slow", "Takes its time", |_: Map<String, Value>| async {
+        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        Ok::<_, convoke_core::Error>("done".to_owned())
+    });
+    tools.add(Arc::new(slow)).unwrap();
+    let builder = Machine::builder(compiled(workflow), move |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        activation.tools = tools.clone();
+        Ok(activation)
+    });
+    let calls = Reply::tool("slow", json!({})).and_tool("pay", json!({}));
+    let model = ScriptedModel::builder().otherwise(calls).build();
+    let home = Home::of(builder, model);
+    let done = home.start(MachineState::saying("hi").talk(Talk::Once)).await.completed().unwrap();
+    assert_eq!(paid.load(Ordering::Relaxed), 0, "{:?}", done.said);
+    assert_eq!(done.status, Status::BudgetExhausted);
+}
