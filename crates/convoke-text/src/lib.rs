@@ -4,7 +4,9 @@
 
 pub mod date;
 pub mod diagnostic;
+pub mod document;
 pub mod duration;
+pub mod finding;
 mod hex;
 pub mod human;
 mod invisible;

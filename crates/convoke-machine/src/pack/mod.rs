@@ -26,7 +26,6 @@ mod check;
 mod compiled;
 pub mod composition;
 mod dialect;
-pub mod document;
 mod eval;
 mod fragment;
 mod import;
@@ -37,6 +36,8 @@ mod shape;
 pub mod template;
 mod validator;
 mod variables;
+
+pub use convoke_text::document;
 
 pub use agent::{AgentCard, AgentSkill};
 pub use compiled::CompiledPack;

@@ -84,7 +84,7 @@ impl<'de> Visitor<'de> for BareVisitor {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Bare, E> {
-        let number = Number::from_f64(value).ok_or_else(|| E::custom("packs have finite numbers only"))?;
+        let number = Number::from_f64(value).ok_or_else(|| E::custom("numbers must be finite"))?;
         Ok(Bare(Content::Number(number)))
     }
 

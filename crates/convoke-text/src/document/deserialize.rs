@@ -56,7 +56,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         visitor.visit_newtype_struct(self)
     }
 
-    /// Only variants without content are ever written in a pack.
+    /// Only variants without content are ever written in such a file.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,

@@ -1,4 +1,4 @@
-//! The text of a pack as a tree: JSON or YAML, in the order in which it was written, with the place of everything in it.
+//! A text as a tree: JSON or YAML, in the order in which it was written, with the place of everything in it.
 
 mod deserialize;
 mod json;
@@ -18,15 +18,16 @@ pub const DEEPEST: usize = 48;
 
 /// Why a text is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SyntaxError {
-    pub(super) message: String,
-    pub(super) place: Range<usize>,
+struct SyntaxError {
+    message: String,
+    place: Range<usize>,
 }
 
 /// Reads a text. What begins with a brace is JSON, everything else YAML. What is odd about it is added to the findings.
-pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
+#[must_use]
+pub fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
     let read = if text.len() > LONGEST {
-        Err(SyntaxError { message: format!("a pack has at most {} MiB", LONGEST >> 20), place: 0..0 })
+        Err(SyntaxError { message: format!("a file of this kind has at most {} MiB", LONGEST >> 20), place: 0..0 })
     } else if is_json(text) {
         json::parse(text, findings)
     } else {
@@ -44,6 +45,7 @@ pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
 }
 
 /// Whether a text is JSON, if it is anything.
-pub(super) fn is_json(text: &str) -> bool {
+#[must_use]
+pub fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '['])
 }

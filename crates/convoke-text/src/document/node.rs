@@ -132,7 +132,7 @@ impl Node {
     }
 
     /// Puts something where a JSON pointer leads, in an object or instead of a part of a list. What is on the way must be there.
-    pub(in crate::pack) fn put(&mut self, pointer: &str, content: Content) {
+    pub fn put(&mut self, pointer: &str, content: Content) {
         let mut node = self;
         for part in pointer.split('/').skip(1) {
             let part = unescaped(part);

@@ -12,7 +12,7 @@ pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Syn
     let node = parser.value(0)?;
     match parser.next_byte() {
         None => Ok(node),
-        Some(_) => Err(parser.expected("nothing after the pack's last brace")),
+        Some(_) => Err(parser.expected("nothing after the last brace")),
     }
 }
 

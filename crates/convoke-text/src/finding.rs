@@ -1,12 +1,12 @@
-//! One thing that is wrong with a pack, addressed by JSON path.
+//! One thing that is wrong with a document, addressed by JSON path.
 //!
 //! Whoever checks knows values, not texts; whoever has the text finds the place of a path in it.
 
 use std::ops::Range;
 
-use convoke_text::diagnostic::Severity;
+use crate::diagnostic::Severity;
 
-/// One thing that is wrong with a pack.
+/// One thing that is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -29,7 +29,7 @@ impl Finding {
         Self { severity, code, path, message, help: None, place: None }
     }
 
-    /// A mistake: the pack cannot be run.
+    /// A mistake: the document cannot be used.
     #[must_use]
     pub fn error(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, path.into(), message.into())
@@ -51,13 +51,13 @@ impl Finding {
     /// Suggests the known name nearest to a misspelt one, if there is one.
     #[must_use]
     pub fn suggest<'a>(self, written: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
-        match convoke_text::nearest(written, names) {
+        match crate::nearest(written, names) {
             Some(name) => self.help(format!("did you mean `{name}`?")),
             None => self,
         }
     }
 
-    /// Whether the pack cannot be run because of it.
+    /// Whether the document cannot be used because of it.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -67,7 +67,7 @@ impl Finding {
 /// The JSON pointer of what is called `name` in what `path` points at.
 ///
 /// ```
-/// use convoke_machine::finding::child;
+/// use convoke_text::finding::child;
 ///
 /// assert_eq!(child("/tools", "a/b"), "/tools/a~1b");
 /// ```
