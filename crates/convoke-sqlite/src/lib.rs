@@ -9,6 +9,9 @@
 //! 3. [`open`] opens it without following links, with everything off that would execute what the file says;
 //! 4. [`Schema`] says whether its tables are exactly those that our own steps make.
 //!
+//! [`Database`] does all that for small files. [`any_word`], [`PackedVector`] and [`fuse`] are how texts in such files are found
+//! again, by their words and by what they mean.
+//!
 //! A log (`-wal`) that is not ours cannot be told from one that is. That is why these files are kept where only the user can
 //! write, and not in the folder that agents work in.
 //!
@@ -16,11 +19,15 @@
 //! file that it refuses.
 
 mod connection;
+mod database;
 mod exclusive;
 mod file;
 mod schema;
+mod search;
 
 pub use connection::{Triggers, keep_journal_in_memory, open, switch_log_on};
+pub use database::{Database, FileSchema, StorageError};
 pub use exclusive::{ExclusiveDatabase, OnExisting};
 pub use file::{UntrustedFile, beside, create_folder, examine, place, refuse_journal};
 pub use schema::Schema;
+pub use search::{PackedVector, any_word, fuse};

@@ -1,6 +1,7 @@
 //! Memories in the database.
 
 use convoke_core::Timestamp;
+use convoke_sqlite::any_word;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::kind::{Kind, plain};
@@ -111,7 +112,7 @@ pub(super) fn recall(
     );
     let (limit, now) = (limit as i64, now.as_micros());
     let mut found = connection.prepare_cached(&sql)?;
-    let found = found.query_map(params![workspace, now, kind.name(), limit, words(query)], remembered)?;
+    let found = found.query_map(params![workspace, now, kind.name(), limit, any_word(query)], remembered)?;
     let found: Vec<_> = found.collect::<Result<_, _>>()?;
     if !found.is_empty() {
         return Ok(found);
@@ -124,14 +125,6 @@ pub(super) fn recall(
     let mut found = connection.prepare_cached(&sql)?;
     let found = found.query_map(params![workspace, now, kind.name(), limit, plain(query)], remembered)?;
     Ok(found.collect::<Result<_, _>>()?)
-}
-
-/// A query that looks for any of the words, and is nothing but words: each is quoted, so that none is an operator.
-fn words(query: &str) -> String {
-    let words = query.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    let quoted: Vec<_> = words.take(50).map(|word| format!("\"{word}\"")).collect();
-    // Nothing matches a text that has no words.
-    if quoted.is_empty() { "\"\"".to_owned() } else { quoted.join(" OR ") }
 }
 
 /// Memories of a kind or of all, newest first, and how many there are in all.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Memory;
 use super::kind::{Kind, Scope, plain};
 use super::store::{self, NewMemory, StoredMemory};
-use crate::database::{RecordedCall, StorageError};
+use crate::database::{self, RecordedCall, StorageError};
 
 const TIME: Duration = Duration::from_secs(60);
 /// So many things may be remembered at once.
@@ -115,7 +115,10 @@ fn remember(memory: &Memory) -> FunctionTool {
             async move {
                 let call = RecordedCall::of(&context, &arguments, (memory.clock)())?;
                 let saying = saying(&memory, &call, arguments).map_err(Error::failed)?;
-                memory.database.write(move |transaction| store::remember(transaction, &call, &saying)).await
+                database::write(&memory.database, move |transaction| {
+                    store::remember(transaction, &call, &saying)
+                })
+                .await
             }
         },
     );
@@ -161,18 +164,16 @@ fn recall(memory: &Memory) -> FunctionTool {
             let memory = memory.clone();
             async move {
                 let (workspace, now) = (Arc::clone(&memory.workspace), (memory.clock)());
-                memory
-                    .database
-                    .read(move |connection| {
-                        let mut told = String::new();
-                        for kind in Kind::ALL {
-                            let (query, limit) = (&arguments.query, arguments.limit);
-                            let found = store::recall(connection, &workspace, now, kind, query, limit)?;
-                            group(&mut told, kind, &found);
-                        }
-                        Ok(if told.is_empty() { "No relevant memories found".to_owned() } else { told })
-                    })
-                    .await
+                database::read(&memory.database, move |connection| {
+                    let mut told = String::new();
+                    for kind in Kind::ALL {
+                        let (query, limit) = (&arguments.query, arguments.limit);
+                        let found = store::recall(connection, &workspace, now, kind, query, limit)?;
+                        group(&mut told, kind, &found);
+                    }
+                    Ok(if told.is_empty() { "No relevant memories found".to_owned() } else { told })
+                })
+                .await
             }
         },
     );
@@ -221,10 +222,10 @@ fn forget(memory: &Memory) -> FunctionTool {
             async move {
                 let call = RecordedCall::of(&context, &arguments, (memory.clock)())?;
                 let workspace = Arc::clone(&memory.workspace);
-                memory
-                    .database
-                    .write(move |transaction| store::forget(transaction, &call, &workspace, arguments.id))
-                    .await
+                database::write(&memory.database, move |transaction| {
+                    store::forget(transaction, &call, &workspace, arguments.id)
+                })
+                .await
             }
         },
     );
@@ -244,7 +245,7 @@ fn list(memory: &Memory) -> FunctionTool {
                 let list = move |connection: &rusqlite::Connection| {
                     store::list(connection, &workspace, now, arguments.kind, skip, limit)
                 };
-                let (found, all) = memory.database.read(list).await?;
+                let (found, all) = database::read(&memory.database, list).await?;
                 Ok::<_, Error>(lines(&found, arguments.offset, all))
             }
         },

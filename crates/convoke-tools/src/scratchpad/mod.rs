@@ -16,7 +16,7 @@ use convoke_core::{Error, RunId};
 use convoke_sqlite::Triggers;
 
 pub use crate::database::StorageError;
-use crate::database::{Database, FileSchema};
+use crate::database::{self, Database, FileSchema};
 
 pub use tools::all;
 
@@ -63,7 +63,7 @@ impl Scratchpad {
     /// If the database fails.
     pub async fn forget(&self, run: &RunId) -> Result<(), Error> {
         let run = run.as_str().to_owned();
-        self.database.write(move |transaction| store::forget(transaction, &run)).await
+        database::write(&self.database, move |transaction| store::forget(transaction, &run)).await
     }
 }
 

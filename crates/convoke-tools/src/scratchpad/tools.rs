@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Scratchpad, store};
-use crate::database::{RecordedCall, StorageError};
+use crate::database::{self, RecordedCall, StorageError};
 
 const TIME: Duration = Duration::from_secs(60);
 /// The longest note, in bytes. A result holds one whole.
@@ -85,7 +85,7 @@ fn write(scratchpad: &Scratchpad) -> FunctionTool {
             async move {
                 fits(&arguments).map_err(Error::failed)?;
                 let call = RecordedCall::of(&context, &arguments, Timestamp::now())?;
-                database.write(move |transaction| store::write(transaction, &call, &arguments.key, &arguments.value)).await
+                database::write(&database, move |transaction| store::write(transaction, &call, &arguments.key, &arguments.value)).await
             }
         },
     )
@@ -116,7 +116,10 @@ fn read(scratchpad: &Scratchpad) -> FunctionTool {
         "Reads a note that was written in this run.",
         move |context: ToolContext, arguments: Read| {
             let (database, run) = (database.clone(), context.scope.run_id().as_str().to_owned());
-            async move { database.read(move |connection| store::read(connection, &run, &arguments.key)).await }
+            async move {
+                database::read(&database, move |connection| store::read(connection, &run, &arguments.key))
+                    .await
+            }
         },
     );
     reading(tool).accesses(|arguments: Read| vec![Access::read(resource(&arguments.key))])
@@ -130,7 +133,8 @@ fn list(scratchpad: &Scratchpad) -> FunctionTool {
         move |context: ToolContext, arguments: List| {
             let (database, run) = (database.clone(), context.scope.run_id().as_str().to_owned());
             async move {
-                let notes = database.read(move |connection| store::notes(connection, &run)).await?;
+                let notes =
+                    database::read(&database, move |connection| store::notes(connection, &run)).await?;
                 let filter = arguments.filter.unwrap_or_default();
                 let names = notes.into_iter().filter(|(name, _)| name.contains(&filter));
                 let lines =
@@ -150,7 +154,8 @@ fn search(scratchpad: &Scratchpad) -> FunctionTool {
         move |context: ToolContext, arguments: Search| {
             let (database, run) = (database.clone(), context.scope.run_id().as_str().to_owned());
             async move {
-                let notes = database.read(move |connection| store::notes(connection, &run)).await?;
+                let notes =
+                    database::read(&database, move |connection| store::notes(connection, &run)).await?;
                 let query = arguments.query.to_lowercase();
                 let lines = notes.iter().filter_map(|(name, value)| find(name, value, &query));
                 Ok::<_, Error>(page(lines, arguments.offset, "no matching entries found"))
