@@ -28,14 +28,13 @@
 //! | `command`, `package` | one module per command |
 //! | `chat` | conversations: who types, and what is seen |
 //! | `run` | running files: prompts, a person, signals, the result |
-//! | `progress` | a run under way, as a picture and as log lines |
-//! | `record`, `render` | stored runs for people: records, trees, blocks of text, one-line summaries |
-//! | `terminal`, `human` | colours, widths, tables, standard output; numbers for people |
+//! | `render` | questions and calls in doubt, with the commands that settle them |
+//! | `terminal`, `human` | colours, screens, standard output; numbers for people |
 //! | `configuration`, `host`, `store`, `session` | the configuration, the host and the store as the command line says |
 //! | `select`, `fork_advice` | which run is meant; which fork helps one that cannot be resumed |
 //! | `wizard` | the questions of `convoke init` |
 //! | `diagnostics`, `logging`, `weights` | mistakes in files, the log, downloads |
-//! | `files`, `shell` | files of the user; words for a shell |
+//! | `files`, `page_file`, `shell` | files of the user, pages among them; words for a shell |
 //! | `failure` | errors, hints, exit codes |
 //!
 //! **What it must never do.** Decide what a run may do, keep anything of it, or assemble one: that is the host's.
@@ -53,8 +52,7 @@ mod host;
 mod human;
 mod logging;
 mod package;
-mod progress;
-mod record;
+mod page_file;
 mod render;
 mod run;
 mod select;

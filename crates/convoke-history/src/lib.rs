@@ -24,6 +24,7 @@
 //! | a run, its effects, questions, events and sums as JSON | [`json`] |
 //! | a run under way, from its events | [`progress`] |
 //! | events of a run whose workflow is not known | [`History::events_after`] |
+//! | any of it as lines of text, for terminals and logs | [`lines`] |
 //! | numbers and texts for people | [`human`], [`text`] |
 //!
 //! What the journal does not know stays unknown here: a duration whose beginning was not written down is `None`, and
@@ -41,6 +42,7 @@ mod fork;
 pub mod human;
 mod journal_events;
 pub mod json;
+pub mod lines;
 mod load;
 pub mod progress;
 mod replacement;

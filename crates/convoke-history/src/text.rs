@@ -41,6 +41,22 @@ pub fn one_line(text: &str) -> String {
     clean(&start.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// JSON in which everything that could control a terminal is written by its number: it is the same JSON.
+#[must_use]
+pub fn visible_json(json: &str) -> String {
+    let mut visible = String::with_capacity(json.len());
+    for character in json.chars() {
+        // What is not in a string of it is no letter of this kind.
+        if is_invisible(character) && !matches!(character, '\n' | '\t') {
+            let mut units = [0; 2];
+            visible.extend(character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            visible.push(character);
+        }
+    }
+    visible
+}
+
 /// As many lines and characters of the beginning of a text as there may be, and the number of characters left.
 #[must_use]
 pub fn beginning(text: &str, lines: usize, characters: usize) -> (&str, usize) {
@@ -66,5 +82,12 @@ mod tests {
         assert_eq!(clean("👩\u{200d}🔬"), "👩\u{200d}🔬", "what joins others is seen in them");
         assert_eq!(clean("a\u{9b}31mb\u{ad}\u{e0100}"), "a\\u{9b}31mb\\u{ad}\\u{e0100}");
         assert_eq!(one_line("  two\n lines\t here "), "two lines here");
+    }
+    #[test]
+    fn nothing_in_json_reaches_the_terminal_as_a_command() {
+        assert_eq!(
+            visible_json("{\"a\": \"\u{9b}\u{202e}\u{e0041}é\"}\n"),
+            "{\"a\": \"\\u009b\\u202e\\udb40\\udc41é\"}\n"
+        );
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! This crate knows nothing of runs or models; everything that reads or shows text may use it.
 
+pub mod columns;
 pub mod date;
 pub mod diagnostic;
 pub mod document;

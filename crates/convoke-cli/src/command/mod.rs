@@ -26,7 +26,6 @@ mod run;
 mod runs;
 mod send;
 mod show;
-mod stats;
 mod store;
 mod validate;
 

@@ -104,10 +104,7 @@ fn list(
             (Tone::Good, "yes".to_owned()),
         ]);
     }
-    for line in table.lines(output.width()) {
-        output.line(&line)?;
-    }
-    Ok(())
+    output.table(&table)
 }
 
 fn kind(kind: ModelKind) -> &'static str {

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use convoke_core::RunStatus;
 use convoke_history::History;
 use convoke_history::account::{Filter, Gist, Page, RecordItem, RecordView, record_items, session_log};
+use convoke_history::lines::RecordLines;
 
 use crate::arguments::Replay;
 use crate::failure::Failure;
-use crate::record;
+use crate::page_file;
 use crate::select;
 use crate::session::Session;
 use crate::terminal::{Rich, Tone, text};
@@ -70,15 +71,12 @@ fn write_text(
     filter: &Filter,
     is_full: bool,
 ) -> Result<(), Failure> {
-    for line in record::head(session, history, gist, is_full) {
-        session.output.line(&line)?;
-    }
+    let record = RecordLines { history, now: session.now, width: session.output.width(), is_full };
+    session.output.lines(&record.head(gist))?;
     let mut is_empty = true;
     for item in items.iter().filter(|item| filter.keeps(item)) {
         is_empty = false;
-        for line in record::item(session, history, item, is_full) {
-            session.output.line(&line)?;
-        }
+        session.output.lines(&record.item(item))?;
     }
     if is_empty && filter.is_active() {
         session.output.note("nothing that happened in this run fits");
@@ -97,6 +95,6 @@ fn write_page(
         return session.output.block(page);
     }
     let path = file.map_or_else(|| PathBuf::from(format!("{}.html", history.record.id)), Path::to_owned);
-    record::save(page, &path, force)?;
-    session.output.line(&Rich::plain(crate::terminal::text::one_line(&path.display().to_string())))
+    page_file::save(page, &path, force)?;
+    session.output.line(&Rich::plain(text::one_line(&path.display().to_string())))
 }

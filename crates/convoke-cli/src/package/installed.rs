@@ -36,7 +36,7 @@ pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Fai
             (Tone::Faint, one_line(&found.path.display().to_string())),
         ]);
     }
-    table.lines(output.width()).iter().try_for_each(|line| output.line(line))
+    output.table(&table)
 }
 
 /// Removes what is installed.

@@ -1,16 +1,10 @@
-//! Runs for people to read.
+//! What needs a session to be shown: questions and calls in doubt, with the commands that settle them.
 
-mod block;
-mod header;
 mod in_doubt;
 mod question;
 mod review;
-mod summary;
-mod tree;
 
-pub(crate) use block::BlockLines;
-pub(crate) use header::{header, tokens};
+pub(crate) use convoke_history::lines::{BlockLines, header, tree};
 pub(crate) use in_doubt::doubts;
 pub(crate) use question::open_question;
 pub(crate) use review::{question_body, question_brief, reason};
-pub(crate) use tree::tree;

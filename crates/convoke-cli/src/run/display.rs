@@ -3,13 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 
 use convoke_core::{Event, Timestamp};
+use convoke_history::lines::{LogLines, LogOptions, View, draw};
 use convoke_history::progress::RunProgress;
 use convoke_host::models::reading;
 use convoke_telemetry::logging;
 
 use crate::arguments::Color;
-use crate::progress::log_lines::LogLines;
-use crate::progress::{View, draw};
+use crate::render;
 use crate::terminal::{Palette, Rich, Screen};
 
 /// How much is shown.
@@ -45,7 +45,8 @@ impl Display {
         let mode = match verbosity {
             Verbosity::Quiet => DisplayMode::Nothing,
             _ if !io::stderr().is_terminal() || is_dumb || wants_lines => {
-                DisplayMode::Lines(LogLines::new(verbosity == Verbosity::Verbose, says))
+                let verbose = verbosity == Verbosity::Verbose;
+                DisplayMode::Lines(LogLines::new(LogOptions { verbose, says, reason: render::reason }))
             }
             _ => DisplayMode::Picture(Screen::new(palette)),
         };

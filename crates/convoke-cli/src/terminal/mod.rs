@@ -1,18 +1,16 @@
-//! Terminal output: colours, widths, tables, and standard output itself.
+//! The terminal: colours, screens, spinners, modes, and standard output itself. Lines and tables are `convoke_history::lines`.
 
 mod mode;
 mod output;
 mod palette;
-mod rich;
 mod screen;
 mod spinner;
-mod table;
 pub(crate) mod text;
 
+pub(crate) use convoke_history::Tone;
+pub(crate) use convoke_history::lines::{Align, Column, Rich, Table};
 pub(crate) use mode::{TerminalMode, forget_typed};
 pub(crate) use output::{Documents, Output};
-pub(crate) use palette::{Palette, Tone};
-pub(crate) use rich::Rich;
+pub(crate) use palette::Palette;
 pub(crate) use screen::Screen;
 pub(crate) use spinner::Spinner;
-pub(crate) use table::{Align, Column, Table};

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use convoke_config::{Problems, Style};
+use convoke_history::lines::Paint;
 use serde::Serialize;
 
-use super::{Palette, Rich, Tone, text};
+use super::{Palette, Rich, Table, Tone, text};
 use crate::arguments::Color;
 use crate::failure::{Failure, FileProblems, Report};
 
@@ -63,6 +64,16 @@ impl Output {
     /// A line of the result.
     pub(crate) fn line(&mut self, line: &Rich) -> Result<(), Failure> {
         self.plain(&line.paint(self.palette))
+    }
+
+    /// Lines of the result.
+    pub(crate) fn lines(&mut self, lines: &[Rich]) -> Result<(), Failure> {
+        lines.iter().try_for_each(|line| self.line(line))
+    }
+
+    /// A table that is the result.
+    pub(crate) fn table(&mut self, table: &Table) -> Result<(), Failure> {
+        self.lines(&table.lines(self.width))
     }
 
     /// A line of the result that must not be changed in any way.

@@ -2,7 +2,8 @@
 
 use std::io::IsTerminal;
 
-pub(crate) use convoke_history::Tone;
+use convoke_history::Tone;
+use convoke_history::lines::Paint;
 
 use crate::arguments::Color;
 
@@ -29,9 +30,10 @@ impl Palette {
     pub(crate) fn is_colored(self) -> bool {
         self.colours
     }
+}
 
-    /// A text in its colour.
-    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+impl Paint for Palette {
+    fn paint(self, tone: Tone, text: &str) -> String {
         if !self.colours || tone == Tone::Plain || text.is_empty() {
             return text.to_owned();
         }
@@ -49,5 +51,19 @@ fn code(tone: Tone) -> &'static str {
         Tone::Bad => "31",
         Tone::Caution => "33",
         Tone::Accent => "36",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use convoke_history::lines::Rich;
+
+    use super::*;
+
+    #[test]
+    fn colours_surround_pieces_only_when_wanted() {
+        let line = Rich::plain("a").with(Tone::Bad, "b");
+        assert_eq!(line.paint(Palette::new(Color::Always, &std::io::stdout())), "a\u{1b}[31mb\u{1b}[0m");
+        assert_eq!(line.paint(Palette::new(Color::Never, &std::io::stdout())), "ab");
     }
 }

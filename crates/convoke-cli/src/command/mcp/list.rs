@@ -64,9 +64,7 @@ pub(super) async fn run(
     for server in &untrusted {
         table.row([cell(&server.name), (Tone::Bad, "not trusted".to_owned()), cell(""), cell(""), cell("0")]);
     }
-    for line in table.lines(output.width()) {
-        output.line(&line)?;
-    }
+    output.table(&table)?;
     for warning in warnings {
         output.note(&text::clean(&warning));
     }

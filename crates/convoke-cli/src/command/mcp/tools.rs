@@ -60,10 +60,7 @@ fn print(tools: &[ToolInfo], output: &mut Output) -> Result<(), Failure> {
             (Tone::Plain, text::one_line(&tool.description)),
         ]);
     }
-    for line in table.lines(output.width()) {
-        output.line(&line)?;
-    }
-    Ok(())
+    output.table(&table)
 }
 
 fn effects(tool: &ToolInfo) -> Vec<&'static str> {

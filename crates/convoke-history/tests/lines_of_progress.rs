@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use convoke_core::{Answer, Event, EventKind, Money, Path, Question, RunStatus, StepEnd, Timestamp, Usage};
+use convoke_history::account::readable_json;
+use convoke_history::lines::{LogLines, LogOptions, Rich, View, draw};
 use convoke_history::progress::{NodeKind, PlannedNode, RunProgress};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-
-use super::log_lines::LogLines;
-use super::{View, draw};
-use crate::arguments::Color;
-use crate::terminal::{Palette, Rich};
 
 /// A run being recorded, on a clock that is moved by hand.
 struct Recording {
@@ -96,7 +93,8 @@ impl Recording {
     }
 
     fn lines(&self, planned: &PlannedNode, verbose: bool) -> String {
-        let (mut progress, mut plain) = (RunProgress::new(planned), LogLines::new(verbose, true));
+        let (mut progress, mut plain) =
+            (RunProgress::new(planned), LogLines::new(LogOptions { verbose, says: true, reason: in_words }));
         let lines = self.told.iter().flat_map(|told| {
             progress.apply(told);
             plain.lines(&progress, told)
@@ -106,8 +104,15 @@ impl Recording {
 }
 
 fn shown(lines: &[Rich]) -> String {
-    let palette = Palette::new(Color::Never, &std::io::stderr());
-    lines.iter().map(|line| line.paint(palette).trim_end().to_owned() + "\n").collect()
+    lines.iter().map(|line| line.to_string().trim_end().to_owned() + "\n").collect()
+}
+
+/// The words for a reason, as whoever knows the goals has them.
+fn in_words(reason: &Value) -> String {
+    match reason.as_str() {
+        Some("low_confidence") => "confidence was low".to_owned(),
+        _ => readable_json(reason),
+    }
 }
 
 fn node(name: &str, kind: NodeKind, children: Vec<PlannedNode>) -> PlannedNode {
@@ -270,14 +275,14 @@ fn a_question_is_seen_until_it_is_answered() {
 
 #[test]
 fn why_a_result_is_looked_into_is_told_in_words() {
-    let triggers = json!(["low_confidence", "concern:too long", "a_reason_of_later"]);
+    let triggers = json!(["low_confidence", "a_reason_of_later"]);
     let reconciled = json!({"step": "report", "phase": "reconcile", "triggers": triggers});
     let lines = Recording::new()
         .begins(false)
         .start("plan/main/report", "goal")
         .custom("plan/main/report", "supervision", reconciled)
         .lines(&usual(), false);
-    let told = "looked into: confidence was low before the work began; there is a concern: too long; a_reason_of_later";
+    let told = "looked into: confidence was low; a_reason_of_later";
     assert!(lines.contains(told), "{lines}");
 }
 

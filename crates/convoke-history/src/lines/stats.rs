@@ -1,37 +1,23 @@
-//! `convoke runs --stats`
+//! Sums over runs: totals, and tables by workflow and by model.
 
-use convoke_core::store::RunRecord;
-use convoke_history::json::StatsView;
-use convoke_history::{AllStats, Spent, Stats, Tally};
-
-use crate::failure::Failure;
-use crate::human;
-use crate::render::tokens;
-use crate::session::Session;
-use crate::terminal::{Align, Column, Rich, Table, Tone, text};
+use super::header::tokens;
+use super::{Align, Column, Rich, Table};
+use crate::{AllStats, Spent, Stats, Tally, Tone, human, text};
 
 /// The widest label.
 const LABEL: usize = 13;
 
-pub(super) async fn run(session: &mut Session<'_>, records: &[RunRecord]) -> Result<(), Failure> {
-    let stats = AllStats::read(&*session.store, records).await?;
-    if session.json {
-        return session.output.json(&StatsView::from(&stats));
-    }
-    if records.is_empty() {
-        let note = format!("no such runs in {}", session.place);
-        session.output.note(&note);
-        return Ok(());
-    }
-    let width = session.output.width();
+/// Returns the sums in lines no wider than this.
+#[must_use]
+pub fn stats_lines(stats: &AllStats, width: Option<usize>) -> Vec<Rich> {
     let mut lines: Vec<Rich> = sums(&stats.all).iter().flat_map(|line| line.wrap(width, LABEL)).collect();
     lines.push(Rich::default());
-    lines.extend(workflows(&stats).lines(width));
+    lines.extend(workflows(stats).lines(width));
     if !stats.all.tally.models.is_empty() {
         lines.push(Rich::default());
         lines.extend(models(&stats.all.tally).lines(width));
     }
-    lines.iter().try_for_each(|line| session.output.line(line))
+    lines
 }
 
 fn sums(stats: &Stats) -> Vec<Rich> {
@@ -86,16 +72,8 @@ fn line(label: &str, value: String) -> Rich {
 }
 
 fn workflows(stats: &AllStats) -> Table {
-    let mut table = Table::new([
-        Column::new("workflow", Align::Left).yielding(8),
-        Column::new("runs", Align::Right),
-        Column::new("completed", Align::Right),
-        Column::new("calls", Align::Right),
-        Column::new("tokens", Align::Right),
-        Column::new("cost", Align::Right),
-        Column::new("median", Align::Right),
-    ]);
-    for (name, group) in &stats.workflows {
+    let titles = ["workflow", "runs", "completed", "calls", "tokens", "cost", "median"];
+    let rows = stats.workflows.iter().map(|(name, group)| {
         let spent = &group.tally.spent;
         let cells = [
             group.runs.to_string(),
@@ -105,25 +83,14 @@ fn workflows(stats: &AllStats) -> Table {
             dashed(human::spent_cost(spent)),
             human::maybe_duration(group.median_duration()),
         ];
-        let name = (Tone::Strong, text::one_line(name));
-        table.row(std::iter::once(name).chain(cells.map(|cell| (Tone::Plain, cell))));
-    }
-    table
+        (name, cells)
+    });
+    table(titles, rows)
 }
 
 fn models(tally: &Tally) -> Table {
-    let mut table = Table::new([
-        Column::new("model", Align::Left).yielding(8),
-        Column::new("calls", Align::Right),
-        Column::new("failed", Align::Right),
-        Column::new("in", Align::Right),
-        Column::new("cached", Align::Right),
-        Column::new("out", Align::Right),
-        Column::new("thinking", Align::Right),
-        Column::new("cost", Align::Right),
-        Column::new("unpriced", Align::Right),
-    ]);
-    for (name, spent) in &tally.models {
+    let titles = ["model", "calls", "failed", "in", "cached", "out", "thinking", "cost", "unpriced"];
+    let rows = tally.models.iter().map(|(name, spent)| {
         let usage = &spent.usage;
         let cells = [
             spent.model_calls.to_string(),
@@ -135,6 +102,22 @@ fn models(tally: &Tally) -> Table {
             dashed(human::spent_cost(spent)),
             spent.unpriced_calls.to_string(),
         ];
+        (name, cells)
+    });
+    table(titles, rows)
+}
+
+/// A name, which gives way where room is short, and numbers.
+fn table<'a, const T: usize, const N: usize>(
+    titles: [&'static str; T],
+    rows: impl Iterator<Item = (&'a String, [String; N])>,
+) -> Table {
+    let columns = titles.iter().enumerate().map(|(index, title)| match index {
+        0 => Column::new(title, Align::Left).yielding(8),
+        _ => Column::new(title, Align::Right),
+    });
+    let mut table = Table::new(columns);
+    for (name, cells) in rows {
         let name = (Tone::Strong, text::one_line(name));
         table.row(std::iter::once(name).chain(cells.map(|cell| (Tone::Plain, cell))));
     }

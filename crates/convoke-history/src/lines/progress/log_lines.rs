@@ -3,26 +3,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use convoke_core::{Event, EventKind, ModelCallEnd, StepEnd, Timestamp};
-use convoke_history::account::answer_text;
-use convoke_history::progress::{
-    NodeKind, NodeState, ProgressNode, RunProgress, call_text, comma_list, without_requests,
-};
-use convoke_tools::shell::CHANGES_REFUSED;
+use convoke_text::columns;
 use serde_json::Value;
 
-use crate::human;
-use crate::render;
-use crate::terminal::{Rich, Tone, text};
+use crate::account::answer_text;
+use crate::lines::Rich;
+use crate::progress::{
+    NodeKind, NodeState, ProgressNode, RunProgress, call_text, comma_list, without_requests,
+};
+use crate::{Tone, human, text};
 
 /// How much of a text others wrote stands in a line.
 const LONGEST: usize = 200;
 
-/// Writes the lines. Begins of nodes are held back while a resumed run is only told again.
+/// What is written of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct LogOptions {
+    /// Whether every call is.
+    pub verbose: bool,
+    /// Whether what models say is.
+    pub says: bool,
+    /// Words for a reason why a result is looked into. Only whoever knows what the run is a run of has them.
+    pub reason: fn(&Value) -> String,
+}
+
+/// The lines of a run, made event by event. Begins of nodes are held back while a resumed run is only told again.
 #[derive(Debug)]
-pub(crate) struct LogLines {
-    verbose: bool,
-    /// Whether what is said is told.
-    says: bool,
+pub struct LogLines {
+    options: LogOptions,
     started: Option<Timestamp>,
     /// Nodes that began, and of which nobody was told.
     held: BTreeSet<usize>,
@@ -33,10 +41,11 @@ pub(crate) struct LogLines {
 }
 
 impl LogLines {
-    pub(crate) fn new(verbose: bool, says: bool) -> Self {
+    /// No lines yet.
+    #[must_use]
+    pub fn new(options: LogOptions) -> Self {
         Self {
-            verbose,
-            says,
+            options,
             started: None,
             held: BTreeSet::new(),
             said: BTreeMap::new(),
@@ -44,8 +53,8 @@ impl LogLines {
         }
     }
 
-    /// The lines for something that the tree has taken in already.
-    pub(crate) fn lines(&mut self, progress: &RunProgress, event: &Event) -> Vec<Rich> {
+    /// Returns the lines for something that the tree has taken in already.
+    pub fn lines(&mut self, progress: &RunProgress, event: &Event) -> Vec<Rich> {
         let at = event.at;
         let started = *self.started.get_or_insert(at);
         if let Some(skipped) = skipped(progress, event) {
@@ -81,19 +90,19 @@ impl LogLines {
             }
             EventKind::StepStarted { .. } => return self.started(progress, event),
             EventKind::StepEnded(end) => self.ended(progress, event, end),
-            EventKind::ModelCallStarted(call) if self.verbose && !event.replayed => {
+            EventKind::ModelCallStarted(call) if self.options.verbose && !event.replayed => {
                 Some((Tone::Faint, format!("{}: asks {}", row.name, text::one_line(&call.model))))
             }
             EventKind::ModelCallEnded { usage, end, .. } if !event.replayed => match (end, usage) {
                 (ModelCallEnd::Failed { error, .. }, _) => {
                     Some((Tone::Caution, format!("{}: {}", row.name, short(error))))
                 }
-                (_, Some(usage)) if self.verbose => {
+                (_, Some(usage)) if self.options.verbose => {
                     Some((Tone::Faint, format!("{}: {}", row.name, human::usage(usage))))
                 }
                 _ => None,
             },
-            EventKind::MessageDelta { id, text } if self.says && !event.replayed => {
+            EventKind::MessageDelta { id, text } if self.options.says && !event.replayed => {
                 self.said.entry(id.clone()).or_default().push_str(text);
                 None
             }
@@ -159,7 +168,7 @@ impl LogLines {
             return if goes_round && is_now(progress, row) { vec![round(row)] } else { Vec::new() };
         }
         // Told with whatever happens next: one that is skipped does not begin.
-        if is_told(row, self.verbose) {
+        if is_told(row, self.options.verbose) {
             self.held.insert(nearest);
         }
         Vec::new()
@@ -168,7 +177,7 @@ impl LogLines {
     fn ended(&mut self, progress: &RunProgress, event: &Event, end: &StepEnd) -> Option<(Tone, String)> {
         let index = progress.begun_at(&event.path)?;
         let row = &progress.nodes()[index];
-        if !is_told(row, self.verbose) {
+        if !is_told(row, self.options.verbose) {
             return None;
         }
         let name = named(row);
@@ -221,7 +230,7 @@ impl LogLines {
                 );
                 Some((Tone::Caution, line))
             }
-            CHANGES_REFUSED => {
+            "changes_refused" => {
                 let notes = value.get("notes").and_then(Value::as_array).into_iter().flatten();
                 let notes = notes.filter_map(Value::as_str).map(short).collect::<Vec<_>>().join("; ");
                 Some((Tone::Caution, format!("{}: changes not taken over{}", row.name, after(&notes))))
@@ -234,7 +243,7 @@ impl LogLines {
             "supervision" => match word("phase") {
                 "reconcile" => {
                     let reasons = value.get("triggers").and_then(Value::as_array).into_iter().flatten();
-                    let reasons = short(&reasons.map(render::reason).collect::<Vec<_>>().join("; "));
+                    let reasons = short(&reasons.map(self.options.reason).collect::<Vec<_>>().join("; "));
                     let line = format!("{}: looked into: {reasons}", row.name);
                     (!reasons.is_empty()).then_some((Tone::Caution, line))
                 }
@@ -242,7 +251,7 @@ impl LogLines {
                     let (verdict, reason) = (short(word("verdict")), after(&short(word("reason"))));
                     Some((Tone::Plain, format!("{}: supervisor: {verdict}{reason}", row.name)))
                 }
-                phase if self.verbose => Some((Tone::Faint, format!("{}: {phase}", row.name))),
+                phase if self.options.verbose => Some((Tone::Faint, format!("{}: {phase}", row.name))),
                 _ => None,
             },
             _ => None,
@@ -278,7 +287,7 @@ fn named(row: &ProgressNode) -> String {
 }
 
 fn short(text: &str) -> String {
-    text::cut(&text::one_line(text), LONGEST)
+    columns::cut(&text::one_line(text), LONGEST)
 }
 
 fn after(text: &str) -> String {

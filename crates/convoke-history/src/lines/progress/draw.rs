@@ -1,12 +1,13 @@
 //! Draws the tree: a pure function of what is known, the room there is, and the time.
 
 use convoke_core::Timestamp;
-use convoke_history::progress::{NodeState, ProgressNode, RunProgress};
+use convoke_text::columns;
 
 use super::clip::{Item, Line, fitting};
 use super::symbol::symbol;
-use crate::human;
-use crate::terminal::{Rich, Tone, text};
+use crate::lines::Rich;
+use crate::progress::{NodeState, ProgressNode, RunProgress};
+use crate::{Tone, human, text};
 
 /// Narrower than this, only the time is beside the names.
 const WIDE: usize = 60;
@@ -19,20 +20,24 @@ const LOWEST: usize = 3;
 
 /// The room there is, and the time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct View {
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-    pub(crate) now: Timestamp,
+pub struct View {
+    /// How many columns there are.
+    pub width: usize,
+    /// How many lines there are.
+    pub height: usize,
+    /// The time.
+    pub now: Timestamp,
     /// Whether what is being said is shown below the tree.
-    pub(crate) says: bool,
+    pub says: bool,
     /// How many tokens of how many a model in the process has read of prompts, while it reads.
-    pub(crate) reading: Option<(u64, u64)>,
+    pub reading: Option<(u64, u64)>,
     /// What Ctrl-C does.
-    pub(crate) interrupt: &'static str,
+    pub interrupt: &'static str,
 }
 
-/// The picture: never wider nor higher than the view.
-pub(crate) fn draw(progress: &RunProgress, view: View) -> Vec<Rich> {
+/// Returns the picture: never wider nor higher than the view.
+#[must_use]
+pub fn draw(progress: &RunProgress, view: View) -> Vec<Rich> {
     let height = view.height.max(LOWEST);
     let said = if view.says { said(progress, view) } else { Vec::new() };
     // What is going on comes before what is said about it.
@@ -49,22 +54,22 @@ pub(crate) fn draw(progress: &RunProgress, view: View) -> Vec<Rich> {
 
 fn rows(progress: &RunProgress, lines: &[Line], view: View) -> Vec<Rich> {
     let right: Vec<[String; 3]> = lines.iter().map(|line| right(progress, line.item, view)).collect();
-    let mut columns = [0; 3];
+    let mut widths = [0; 3];
     for cells in &right {
-        for (column, cell) in columns.iter_mut().zip(cells) {
-            *column = text::width(cell).max(*column);
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = columns::width(cell).max(*width);
         }
     }
     let lines = lines.iter().zip(&right);
-    lines.map(|(line, right)| aligned(left(progress, line, view.now), right, columns, view.width)).collect()
+    lines.map(|(line, right)| aligned(left(progress, line, view.now), right, widths, view.width)).collect()
 }
 
-fn aligned(left: Rich, right: &[String; 3], columns: [usize; 3], width: usize) -> Rich {
+fn aligned(left: Rich, right: &[String; 3], widths: [usize; 3], width: usize) -> Rich {
     let mut cells = Rich::default();
     // The text may reach into columns that are empty.
     let empty = right.iter().take_while(|cell| cell.is_empty()).count();
-    for (cell, column) in right.iter().zip(columns).skip(empty).filter(|(_, column)| *column > 0) {
-        let space = column.saturating_sub(text::width(cell)) + 2;
+    for (cell, column) in right.iter().zip(widths).skip(empty).filter(|(_, column)| *column > 0) {
+        let space = column.saturating_sub(columns::width(cell)) + 2;
         cells = cells.with(Tone::Faint, format!("{}{cell}", " ".repeat(space)));
     }
     if cells.width() == 0 {
@@ -166,7 +171,7 @@ fn summary(progress: &RunProgress, view: View) -> Rich {
 fn said(progress: &RunProgress, view: View) -> Vec<Rich> {
     let Some(said) = progress.message() else { return Vec::new() };
     let clean = text::clean(said.text.trim_end());
-    let lines = text::wrap(&clean, Some(view.width.saturating_sub(2)));
+    let lines = columns::wrap(&clean, Some(view.width.saturating_sub(2)));
     let name = Rich::new(Tone::Faint, format!("{}:", progress.nodes()[said.node].name));
     let shown = lines.iter().skip(lines.len().saturating_sub(SAID));
     let shown = shown.map(|line| Rich::new(Tone::Faint, format!("  {line}")));

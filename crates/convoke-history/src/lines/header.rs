@@ -2,16 +2,16 @@
 
 use convoke_core::store::RunRecord;
 use convoke_core::{RunStatus, Timestamp, Usage};
-use convoke_history::{History, run_duration};
 
-use crate::human;
-use crate::terminal::{Rich, Tone, text};
+use super::Rich;
+use crate::{History, Tone, human, run_duration, text};
 
 /// The widest label.
 const LABEL: usize = 10;
 
-/// The lines on top of a run.
-pub(crate) fn header(history: &History, now: Timestamp, width: Option<usize>) -> Vec<Rich> {
+/// Returns the lines on top of a run: its id, where it stands, what it took and used.
+#[must_use]
+pub fn header(history: &History, now: Timestamp, width: Option<usize>) -> Vec<Rich> {
     let record = &history.record;
     let mut lines = vec![
         line("run", Rich::new(Tone::Strong, record.id.as_str())),
@@ -73,7 +73,7 @@ fn spent(history: &History) -> Vec<Rich> {
 }
 
 /// `1.2k in, 300 out; of these 1.0k from the cache`
-pub(crate) fn tokens(usage: &Usage) -> String {
+pub(super) fn tokens(usage: &Usage) -> String {
     let (read, written) = (human::tokens(usage.input_tokens), human::tokens(usage.output_tokens));
     let mut text = format!("{}{read} in, {written} out", human::about(usage));
     let parts = [

@@ -1,6 +1,9 @@
-//! Tables that fit the width of a terminal.
+//! Tables that fit a width.
 
-use super::{Rich, Tone, text};
+use convoke_text::columns;
+
+use super::Rich;
+use crate::Tone;
 
 const GAP: usize = 2;
 
@@ -9,14 +12,16 @@ const COMFORTABLE: usize = 20;
 
 /// Where the text of a column stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
+    /// At its beginning.
     Left,
+    /// At its end, as numbers do.
     Right,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Column {
+pub struct Column {
     title: &'static str,
     align: Align,
     least: Option<Least>,
@@ -33,45 +38,53 @@ struct Least {
 }
 
 impl Column {
-    pub(crate) fn new(title: &'static str, align: Align) -> Self {
+    /// A column with this title, as wide as what is in it.
+    #[must_use]
+    pub fn new(title: &'static str, align: Align) -> Self {
         Self { title, align, least: None, surplus: None }
     }
 
     /// Lets the column become as narrow as this.
-    pub(crate) fn yielding(self, columns: usize) -> Self {
+    #[must_use]
+    pub fn yielding(self, columns: usize) -> Self {
         Self { least: Some(Least { columns, is_id: false }), ..self }
     }
 
     /// Lets the column be left out where room is short, the lowest number first.
-    pub(crate) fn surplus(self, order: u8) -> Self {
+    #[must_use]
+    pub fn surplus(self, order: u8) -> Self {
         Self { surplus: Some(order), ..self }
     }
 
     /// Lets ids be cut to their first digits, if nothing else gives room.
-    pub(crate) fn abbreviating(self, columns: usize) -> Self {
+    #[must_use]
+    pub fn abbreviating(self, columns: usize) -> Self {
         Self { least: Some(Least { columns, is_id: true }), ..self }
     }
 }
 
 /// Rows under titles.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<(Tone, String)>>,
 }
 
 impl Table {
-    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+    /// A table of these columns, without rows.
+    #[must_use]
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
     /// Adds a row: one text per column.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = (Tone, String)>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = (Tone, String)>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table in lines no wider than this.
-    pub(crate) fn lines(&self, width: Option<usize>) -> Vec<Rich> {
+    /// Returns the table in lines no wider than this.
+    #[must_use]
+    pub fn lines(&self, width: Option<usize>) -> Vec<Rich> {
         let widths = self.widths(width);
         let titles: Vec<_> =
             self.columns.iter().map(|column| (Tone::Faint, column.title.to_owned())).collect();
@@ -81,8 +94,9 @@ impl Table {
     /// How wide each column is; 0 for one that is left out.
     fn widths(&self, limit: Option<usize>) -> Vec<usize> {
         let widest = |index: usize, column: &Column| {
-            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|(_, cell)| text::width(cell));
-            cells.chain([text::width(column.title)]).max().unwrap_or(0)
+            let cells =
+                self.rows.iter().filter_map(|row| row.get(index)).map(|(_, cell)| columns::width(cell));
+            cells.chain([columns::width(column.title)]).max().unwrap_or(0)
         };
         let mut widths: Vec<usize> =
             self.columns.iter().enumerate().map(|(index, column)| widest(index, column)).collect();
@@ -94,7 +108,7 @@ impl Table {
             for (index, column) in self.columns.iter().enumerate() {
                 let excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
                 if let Some(least) = column.least.filter(|least| least.is_id == ids) {
-                    let least = least.columns.max(text::width(column.title)).min(widths[index]);
+                    let least = least.columns.max(columns::width(column.title)).min(widths[index]);
                     widths[index] = widths[index].saturating_sub(excess).max(least);
                 }
             }
@@ -130,8 +144,8 @@ impl Table {
                 continue;
             }
             let is_id = column.least.is_some_and(|least| least.is_id);
-            let cell = if is_id { text::head(cell, width).to_owned() } else { text::cut(cell, width) };
-            let space = " ".repeat(width.saturating_sub(text::width(&cell)));
+            let cell = if is_id { columns::head(cell, width).to_owned() } else { columns::cut(cell, width) };
+            let space = " ".repeat(width.saturating_sub(columns::width(&cell)));
             let gap = if index == 0 { "" } else { "  " };
             line = line.with(Tone::Plain, gap);
             line = match column.align {

@@ -1,9 +1,10 @@
 //! Blocks of longer text, set apart by a label and a bar.
 
-use convoke_history::account::TextBlock;
+use convoke_text::columns;
 
-use crate::human;
-use crate::terminal::{Rich, Tone, text};
+use super::Rich;
+use crate::account::TextBlock;
+use crate::{Tone, human, text};
 
 /// The widest label.
 const LABEL: usize = 9;
@@ -13,8 +14,8 @@ const BRIEF: (usize, usize) = (4, 300);
 /// Less than this is not worth cutting.
 const LITTLE: usize = 60;
 
-/// Sets a block in lines.
-pub(crate) trait BlockLines {
+/// Texts with a label, set in lines.
+pub trait BlockLines {
     /// The beginning of the text in lines that fit, each after `margin`; of the rest, only how much it is.
     fn brief_lines(&self, margin: &Rich, width: Option<usize>) -> Vec<Rich>;
 
@@ -39,7 +40,7 @@ impl BlockLines for TextBlock {
 
     fn lines(&self, margin: &Rich, width: Option<usize>, most: Option<usize>) -> Vec<Rich> {
         let room = width.map(|width| width.saturating_sub(margin.width() + LABEL + 3));
-        let mut wrapped = text::wrap(text::clean(self.text()).trim_end(), room);
+        let mut wrapped = columns::wrap(text::clean(self.text()).trim_end(), room);
         // One line more takes no more room than saying that there is one.
         let hidden = match most {
             Some(most) if wrapped.len() > most.saturating_add(1) => {
@@ -84,8 +85,7 @@ mod tests {
     fn the_end_of_a_text_is_never_cut_and_empty_lines_push_nothing_out_of_sight() {
         let plain = |text: &str| -> Vec<String> {
             let lines = TextBlock::new("reply", text).lines(&Rich::default(), Some(40), Some(4));
-            let palette = crate::terminal::Palette::new(crate::arguments::Color::Never, &std::io::stdout());
-            lines.iter().map(|line| line.paint(palette).split_once("│ ").unwrap().1.to_owned()).collect()
+            lines.iter().map(|line| line.to_string().split_once("│ ").unwrap().1.to_owned()).collect()
         };
         let many: String = (1..=40).map(|number| format!("line {number}\n")).collect();
         assert_eq!(plain(&many), ["line 1", "line 2", "… 36 more lines …", "line 39", "line 40"]);

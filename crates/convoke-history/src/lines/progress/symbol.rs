@@ -1,9 +1,9 @@
 //! The status symbol before the name of a node.
 
 use convoke_core::Timestamp;
-use convoke_history::progress::NodeState;
 
-use crate::terminal::Tone;
+use crate::Tone;
+use crate::progress::NodeState;
 
 /// The sign before a name. `now` turns the spinner.
 pub(super) fn symbol(state: NodeState, now: Timestamp) -> (Tone, char) {

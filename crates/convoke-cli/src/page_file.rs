@@ -1,4 +1,4 @@
-//! Writes the page of a record to a file.
+//! The page of a run, written to a file.
 
 use std::fs::File;
 use std::io::{self, Read};

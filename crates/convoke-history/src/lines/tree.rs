@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use convoke_history::account::{EffectRenderer, EffectSide};
-use convoke_history::{Detail, Effect, History, Spent, TreeItem, TreeNode};
+use convoke_text::columns;
 
-use super::BlockLines;
 use super::summary::Summary;
-use crate::human;
-use crate::terminal::{Rich, Tone, text};
+use super::{BlockLines, Rich};
+use crate::account::{EffectRenderer, EffectSide};
+use crate::{Detail, Effect, History, Spent, Tone, TreeItem, TreeNode, human, text};
 
 /// How wide the left side may become where nobody limits it.
 const WIDEST: usize = 100;
@@ -16,12 +15,9 @@ const WIDEST: usize = 100;
 /// The columns on the right. What most lines have comes last: the text may reach into columns that are empty.
 const TITLES: [&str; 3] = ["tokens", "cost", "took"];
 
-/// The tree in lines. With a renderer, the texts of each effect are below it.
-pub(crate) fn tree(
-    history: &History,
-    width: Option<usize>,
-    renderer: Option<EffectRenderer<'_>>,
-) -> Vec<Rich> {
+/// Returns the tree in lines. With a renderer, the texts of each effect are below it.
+#[must_use]
+pub fn tree(history: &History, width: Option<usize>, renderer: Option<EffectRenderer<'_>>) -> Vec<Rich> {
     let mut walk = Walk { history, models: history.models(), width, renderer, rows: Vec::new() };
     walk.items(&history.tree.root().items, None);
     Layout::new(&walk.rows, width).lines(&walk.rows)
@@ -121,7 +117,7 @@ impl Layout {
         for row in rows {
             let Row::Part { left: start, summary, right } = row else { continue };
             for (column, text) in columns.iter_mut().zip(right) {
-                *column = text::width(text).max(*column);
+                *column = columns::width(text).max(*column);
             }
             left = whole(start, summary.as_ref(), WIDEST).width().max(left);
         }
@@ -155,7 +151,7 @@ impl Layout {
         let line = whole(left, summary, room).fit(room);
         let cells = right.iter().zip(self.columns).skip(empty).filter(|(_, column)| *column > 0);
         cells.fold(line, |line, (text, column)| {
-            line.with(Tone::Plain, " ".repeat(column.saturating_sub(text::width(text))))
+            line.with(Tone::Plain, " ".repeat(column.saturating_sub(columns::width(text))))
                 .with(Tone::Plain, &**text)
         })
     }

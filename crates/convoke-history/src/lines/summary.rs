@@ -1,12 +1,12 @@
 //! An effect in one line.
 
 use convoke_core::{FinishReason, ModelReply};
-use convoke_history::account::{answer_text, unfinished};
-use convoke_history::{Detail, Effect, EffectStatus, History};
+use convoke_text::columns;
 use serde_json::Value;
 
-use crate::human;
-use crate::terminal::{Rich, Tone, text};
+use super::Rich;
+use crate::account::{answer_text, unfinished};
+use crate::{Detail, Effect, EffectStatus, History, Tone, human, text};
 
 /// What was asked is shown in at most so many columns, and in at least so many if the line is too long.
 const ASKED: (usize, usize) = (12, 48);
@@ -52,10 +52,10 @@ impl Summary {
 }
 
 /// What was asked, cut; a call keeps its last parenthesis.
-fn shortened(asked: &str, columns: usize) -> String {
+fn shortened(asked: &str, room: usize) -> String {
     match asked.strip_suffix(')') {
-        Some(call) if text::width(asked) > columns => format!("{})", text::cut(call, columns - 1)),
-        _ => text::cut(asked, columns),
+        Some(call) if columns::width(asked) > room => format!("{})", columns::cut(call, room - 1)),
+        _ => columns::cut(asked, room),
     }
 }
 

@@ -3,9 +3,9 @@
 //! What is going on, has failed or waits for somebody is shown as long as there is room for it at all; what is over, and
 //! what has not begun, is put together in one line where it must be.
 
-use convoke_history::progress::{NodeState, RunProgress};
-
-use crate::terminal::{Rich, Tone};
+use crate::Tone;
+use crate::lines::Rich;
+use crate::progress::{NodeState, RunProgress};
 
 /// What stands in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
