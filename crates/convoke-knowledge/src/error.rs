@@ -9,7 +9,7 @@ use convoke_sqlite::StorageError;
 #[non_exhaustive]
 pub enum KnowledgeError {
     /// The name is no name.
-    #[error("{name:?} is no name for a collection: use up to 64 letters, digits, `-`, `_` and `.`")]
+    #[error("{name:?} is not a name for knowledge: use up to 40 letters from a to z, digits, `-` and `_`")]
     Name {
         /// The name.
         name: String,
@@ -31,7 +31,7 @@ pub enum KnowledgeError {
         path: PathBuf,
     },
     /// Nothing was added yet that could be read again.
-    #[error("`{name}` has no files or folders yet: name some")]
+    #[error("there is no knowledge named `{name}` yet: name the files and folders that it is to have")]
     Nothing {
         /// The collection.
         name: String,

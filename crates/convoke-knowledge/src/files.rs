@@ -29,10 +29,20 @@ impl LeftOut {
     }
 }
 
-/// The regular files at and below these paths, in order, and what is left out there: what git ignores and what is hidden is not even
-/// mentioned.
-pub(crate) fn found(roots: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<LeftOut>), KnowledgeError> {
-    let (mut files, mut left_out) = (Vec::new(), Vec::new());
+/// The files below what was added.
+#[derive(Default)]
+pub(crate) struct FoundFiles {
+    /// Regular files, in order.
+    pub(crate) files: Vec<PathBuf>,
+    /// What is left out, and why. What git ignores and what is hidden is not even mentioned.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// Where nobody could look: what is there now is not known.
+    pub(crate) unseen: Vec<PathBuf>,
+}
+
+/// Looks for files at and below these paths.
+pub(crate) fn found(roots: &[PathBuf]) -> Result<FoundFiles, KnowledgeError> {
+    let FoundFiles { mut files, mut left_out, mut unseen } = FoundFiles::default();
     let protected = Protected::defaults();
     for root in roots {
         let walk = WalkBuilder::new(root).require_git(false).sort_by_file_path(Ord::cmp).build();
@@ -40,12 +50,20 @@ pub(crate) fn found(roots: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<LeftOut>), K
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    left_out.push(LeftOut::new(root, error.to_string()));
+                    let place = place_of(&error).unwrap_or(root);
+                    if error.io_error().is_none_or(|error| error.kind() != io::ErrorKind::NotFound) {
+                        unseen.push(place.to_owned());
+                    }
+                    left_out.push(LeftOut::new(place, error.to_string()));
                     continue;
                 }
             };
             // Links are not followed: they may lead anywhere.
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            let kind = entry.file_type();
+            if !kind.is_some_and(|kind| kind.is_file()) {
+                if entry.depth() == 0 && !kind.is_some_and(|kind| kind.is_dir()) {
+                    left_out.push(LeftOut::new(root, IRREGULAR));
+                }
                 continue;
             }
             let path = entry.into_path();
@@ -65,26 +83,55 @@ pub(crate) fn found(roots: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<LeftOut>), K
     }
     files.sort();
     files.dedup();
-    Ok((files, left_out))
+    Ok(FoundFiles { files, left_out, unseen })
+}
+
+const IRREGULAR: &str = "it is neither a file nor a folder";
+
+/// Where looking failed.
+fn place_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => place_of(err),
+        _ => None,
+    }
+}
+
+/// Why there is nothing of a file.
+pub(crate) enum Unread {
+    /// It is not there any more.
+    Gone,
+    /// It cannot be read at the moment.
+    Unreadable(String),
+    /// It is nothing that is read here.
+    Unfit(String),
 }
 
 /// What is in a file, or why it is not read.
-pub(crate) fn content(path: &Path) -> Result<Vec<u8>, String> {
-    let read = || -> io::Result<Result<Vec<u8>, String>> {
-        let file = opened(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Ok(Err("it is no regular file".to_owned()));
-        }
-        let too_large = || Ok(Err(format!("it is larger than {} MiB", LARGEST >> 20)));
-        if metadata.len() > LARGEST {
-            return too_large();
-        }
-        let mut bytes = Vec::new();
+pub(crate) fn content(path: &Path) -> Result<Vec<u8>, Unread> {
+    let file = opened(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(Unread::Unfit(IRREGULAR.to_owned()));
+    }
+    let mut bytes = Vec::new();
+    if metadata.len() <= LARGEST {
+        // It may grow while it is read.
         file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LARGEST { too_large() } else { Ok(Ok(bytes)) }
-    };
-    read().unwrap_or_else(|error| Err(format!("it cannot be read: {error}")))
+    }
+    match metadata.len().max(bytes.len() as u64) > LARGEST {
+        true => Err(Unread::Unfit(format!("it is larger than {} MiB: part it", LARGEST >> 20))),
+        false => Ok(bytes),
+    }
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Gone,
+            _ => Self::Unreadable(format!("it cannot be read: {error}")),
+        }
+    }
 }
 
 /// Opens a file for reading, without waiting for anybody to write to it.

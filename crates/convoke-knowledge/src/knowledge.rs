@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction};
 use crate::KnowledgeError;
 use crate::chunk::NewPassage;
 use crate::document::{self, READING};
-use crate::files::{self, LeftOut};
+use crate::files::{self, FoundFiles, LeftOut, Unread};
 use crate::pdf::PdfReader;
 use crate::search::{FoundPassages, search};
 use crate::store::{self, Collection, KnownDocument, LAYOUT, NewDocument, StoredDocument};
@@ -22,6 +22,9 @@ const MOST_FOUND: usize = 50;
 
 /// The longest query, in bytes: what is beyond is not looked for.
 const LONGEST_QUERY: usize = 4_000;
+
+/// The longest name, in letters.
+const LONGEST_NAME: usize = 40;
 
 type OpenEmbedder = dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync;
 
@@ -79,6 +82,7 @@ pub struct Added {
 /// ```
 #[derive(Clone)]
 pub struct Knowledge {
+    file: Arc<Path>,
     database: Database,
     pdf: PdfReader,
     open_embedder: Arc<OpenEmbedder>,
@@ -86,10 +90,11 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// Knowledge in this file, which is opened, and made if it is not there, when it is first needed.
+    /// Knowledge in this file, which is opened when it is first needed, and made when something is first added.
     #[must_use]
     pub fn at(path: impl AsRef<Path>) -> Self {
         Self {
+            file: path.as_ref().into(),
             database: Database::at(path.as_ref(), &LAYOUT),
             pdf: PdfReader::default(),
             open_embedder: Arc::new(|| None),
@@ -130,14 +135,17 @@ impl Knowledge {
         if roots.is_empty() {
             return Err(KnowledgeError::Nothing { name: name.to_owned() });
         }
+        let walked = roots.clone();
+        let found = tokio::task::spawn_blocking(move || files::found(&walked)).await??;
+        let FoundFiles { files, left_out, unseen } = found;
         let texts: Vec<String> = roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
         let owned = name.to_owned();
         let collection = self.write(move |transaction| store::begin(transaction, &owned, &texts)).await?;
-        let walked = roots.clone();
-        let (files, left_out) = tokio::task::spawn_blocking(move || files::found(&walked)).await??;
         let mut known: BTreeMap<String, KnownDocument> =
             known.into_iter().map(|document| (document.path.clone(), document)).collect();
-        known.retain(|path, _| roots.iter().any(|root| Path::new(path).starts_with(root)));
+        let is_below =
+            |folders: &[PathBuf], path: &str| folders.iter().any(|one| Path::new(path).starts_with(one));
+        known.retain(|path, _| is_below(&roots, path) && !is_below(&unseen, path));
         let embedder = self.opened_embedder().await?;
         let mut added = Added { left_out, ..Added::default() };
         for path in files {
@@ -155,8 +163,14 @@ impl Knowledge {
                     known.remove(&text);
                     added.unchanged += 1;
                 }
+                Looked::Unread(Unread::Gone) => {}
+                // Nobody knows what is in it now: what was read of it before stays.
+                Looked::Unread(Unread::Unreadable(reason)) => {
+                    known.remove(&text);
+                    added.left_out.push(LeftOut::new(&path, reason));
+                }
                 // What was known of it is out of date.
-                Looked::Unfit(reason) => added.left_out.push(LeftOut::new(&path, reason)),
+                Looked::Unread(Unread::Unfit(reason)) => added.left_out.push(LeftOut::new(&path, reason)),
                 Looked::Changed { digest, bytes, passages } => {
                     let vectors = match &embedder {
                         Some(embedder) => Some(vectors(&**embedder, &passages).await?),
@@ -269,12 +283,17 @@ impl Knowledge {
         Ok(tokio::task::spawn_blocking(move || opened.get_or_init(|| open()).clone()).await?)
     }
 
-    async fn read<T: Send + 'static>(
+    /// Looks something up. Where there is no file, there is nothing, and none is made.
+    async fn read<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StorageError> + Send + 'static,
     ) -> Result<T, KnowledgeError> {
-        let database = self.database.clone();
-        Ok(tokio::task::spawn_blocking(move || database.read(work)).await??)
+        let (file, database) = (Arc::clone(&self.file), self.database.clone());
+        let look = move || match file.try_exists() {
+            Ok(false) => Ok(T::default()),
+            _ => database.read(work),
+        };
+        Ok(tokio::task::spawn_blocking(look).await??)
     }
 
     async fn write<T: Send + 'static>(
@@ -309,8 +328,9 @@ impl Retriever for CollectionRetriever {
 }
 
 fn check_name(name: &str) -> Result<(), KnowledgeError> {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-    match !name.is_empty() && name.chars().count() <= 64 && name.chars().all(is_plain) {
+    // It becomes part of a tool's name.
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    match !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
         true => Ok(()),
         false => Err(KnowledgeError::Name { name: name.to_owned() }),
     }
@@ -333,7 +353,7 @@ fn known_of(name: String) -> impl FnOnce(&Connection) -> Result<Option<KnownColl
 enum Looked {
     Unchanged,
     Changed { digest: String, bytes: u64, passages: Vec<NewPassage> },
-    Unfit(String),
+    Unread(Unread),
 }
 
 /// Reads a file, unless it is as it was: `before` is its digest and who made its vectors, `embedder` who would.
@@ -345,7 +365,7 @@ fn look(
 ) -> Looked {
     let bytes = match files::content(path) {
         Ok(bytes) => bytes,
-        Err(reason) => return Looked::Unfit(reason),
+        Err(unread) => return Looked::Unread(unread),
     };
     let digest = Digest::of_parts(&[READING, &bytes]).to_string();
     // Without an embedder, vectors that are there stay.
@@ -357,7 +377,7 @@ fn look(
     }
     match document::read(path, &bytes, pdf) {
         Ok(passages) => Looked::Changed { digest, bytes: bytes.len() as u64, passages },
-        Err(reason) => Looked::Unfit(reason),
+        Err(reason) => Looked::Unread(Unread::Unfit(reason)),
     }
 }
 

@@ -29,4 +29,4 @@ pub use files::LeftOut;
 pub use knowledge::{Added, CollectionRetriever, Knowledge, SearchedBy};
 pub use search::FoundPassages;
 pub use store::{Collection, StoredDocument};
-pub use tool::{KNOWLEDGE_SEARCH, knowledge_search};
+pub use tool::{KNOWLEDGE_SEARCH, knowledge_search, knowledge_search_in};

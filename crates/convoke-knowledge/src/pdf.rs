@@ -14,6 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The most text that is taken of a PDF, in bytes.
 const MOST_TEXT: u64 = 32 << 20;
 
+/// The most memory that reading one takes, in bytes.
+#[cfg(unix)]
+const MOST_MEMORY: u64 = 2 << 30;
+
 /// What reads PDFs.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -22,7 +26,7 @@ pub enum PdfReader {
     #[default]
     Absent,
     /// A program that calls [`serve`]: it is given a PDF on its standard input, and gives its pages, as a JSON array of texts, on its
-    /// standard output. It should limit its own memory.
+    /// standard output.
     Program {
         /// The program.
         program: PathBuf,
@@ -38,10 +42,18 @@ impl PdfReader {
             return Err("PDFs are not read here".to_owned());
         };
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // It has no use for keys.
+        command
+            .args(arguments)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let child = command.spawn().map_err(|error| format!("its reader cannot be started: {error}"))?;
         let pages = talk(child, pdf, PATIENCE)?;
-        serde_json::from_slice(&pages).map_err(|_| UNREADABLE.to_owned())
+        // What reads PDFs may have had something to say before.
+        let last = pages.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        serde_json::from_slice(last).map_err(|_| UNREADABLE.to_owned())
     }
 }
 
@@ -89,15 +101,29 @@ fn ended(child: &mut Child, patience: Duration) -> Result<bool, String> {
 }
 
 /// Reads a PDF from standard input, and writes the texts of its pages to standard output: what a process does that reads PDFs for
-/// another. Call it first thing, and limit the memory of the process before.
+/// another. Call it first thing: where that is possible, it limits the memory and the time of the process.
 ///
 /// # Errors
 /// If standard input or output fails, or it is no PDF.
 pub fn serve() -> io::Result<()> {
+    #[cfg(unix)]
+    limit_process()?;
     let mut pdf = Vec::new();
     io::stdin().lock().take(crate::document::LARGEST).read_to_end(&mut pdf)?;
     let pages = pages(&pdf).map_err(io::Error::other)?;
-    serde_json::to_writer(io::stdout().lock(), &pages)?;
+    let mut output = io::stdout().lock();
+    output.write_all(b"\n")?;
+    serde_json::to_writer(&mut output, &pages)?;
+    output.flush()
+}
+
+/// Has this process end when it takes too much: whoever started it may be gone.
+#[cfg(unix)]
+fn limit_process() -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    for (resource, most) in [(Resource::As, MOST_MEMORY), (Resource::Cpu, PATIENCE.as_secs())] {
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
     Ok(())
 }
 

@@ -150,6 +150,10 @@ pub(crate) fn keep(
     document: &NewDocument,
     now: Timestamp,
 ) -> Result<(), StorageError> {
+    let is_there = "SELECT 1 FROM collections WHERE id = ?1";
+    if !transaction.prepare_cached(is_there)?.exists([collection])? {
+        return Err(StorageError::Unfit("it was removed while documents were added to it".to_owned()));
+    }
     remove(transaction, collection, &document.path)?;
     transaction.execute(
         "INSERT INTO documents (collection, path, digest, bytes, passages, read_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

@@ -1,15 +1,14 @@
-//! The records of agents: notes of one run beside the store, memories and knowledge where this user's data is.
+//! The records of agents: notes of one run beside the store, and memories where this user's data is.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use convoke_config::Config;
 use convoke_core::Tool;
-use convoke_knowledge::knowledge_search;
 use convoke_tools::memory::{self, Memory};
 use convoke_tools::scratchpad::{self, Scratchpad};
 
-use crate::{HostError, knowledge};
+use crate::HostError;
 
 /// The notes of the runs in a store. Ids of runs are told apart in a store only, so each has its own, whichever way it is
 /// named.
@@ -25,7 +24,7 @@ pub(super) fn memory_file(config: &Config) -> Option<PathBuf> {
     Some(config.locations().project.data.as_ref()?.join("memory.db"))
 }
 
-/// The tools for all of them. Files are made when they are first needed.
+/// The tools for both. Files are made when they are first needed.
 pub(super) fn tools(
     config: &Config,
     workspace: &Path,
@@ -35,9 +34,6 @@ pub(super) fn tools(
     if let Some(file) = memory_file(config) {
         let memory = Memory::at(file, &workspace.display().to_string());
         tools.extend(memory::all(&memory.map_err(|error| HostError::Tools(error.to_string()))?));
-    }
-    if let Some(knowledge) = knowledge::of(config) {
-        tools.push(Arc::new(knowledge_search(&knowledge)));
     }
     Ok(tools)
 }

@@ -36,9 +36,8 @@ fn installed() -> Result<InstalledModel, String> {
         return Err("no model that compares meanings is known".to_owned());
     };
     let info = library.info(&entry.name).map_err(|error| error.to_string())?;
-    info.installed.ok_or_else(|| {
-        format!("`convoke model pull {}` fetches what compares meanings too", entry.name)
-    })
+    info.installed
+        .ok_or_else(|| format!("`convoke model pull {}` fetches what compares meanings too", entry.name))
 }
 
 /// It was built without.
@@ -54,4 +53,5 @@ pub(crate) fn embedder_missing() -> Option<String> {
 }
 
 #[cfg(not(feature = "embeddings"))]
-const MISSING: &str = "this program was built without what compares meanings: build it with `--features embeddings`";
+const MISSING: &str =
+    "this program was built without what compares meanings: build it with `--features embeddings`";
