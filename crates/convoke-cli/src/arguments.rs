@@ -11,7 +11,7 @@ use convoke_history::account::ItemKind;
 use convoke_history::{DisplayStatus, When};
 use convoke_telemetry::logging::LogFormat;
 
-use crate::command::{PolicyCommand, StoreCommand};
+use crate::command::{KnowledgeCommand, PolicyCommand, StoreCommand};
 use crate::help;
 use crate::package::PackageCommand;
 use crate::run::{ResumeArguments, RunArguments};
@@ -102,6 +102,9 @@ pub(crate) enum Command {
     /// The files that hold runs: which there are, and taking runs to another place.
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Documents that agents look things up in: add, search, list and remove them.
+    #[command(subcommand)]
+    Knowledge(KnowledgeCommand),
     /// Write a first Agentfile and a convoke.toml.
     Init(Init),
     /// Model files that run in this process.
@@ -651,6 +654,7 @@ impl Command {
                     | Self::Fmt(_)
                     | Self::Init(_)
                     | Self::Inspect(_)
+                    | Self::Knowledge(_)
                     | Self::Man { .. }
                     | Self::Mcp(_)
                     | Self::Model(_)

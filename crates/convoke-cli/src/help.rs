@@ -13,7 +13,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Look", &["runs", "show", "replay", "fork", "rm", "purge"]),
     ("Agentfiles", &["init", "validate", "fmt", "inspect", "compile"]),
     ("Packages", &["packages", "install", "uninstall", "pack", "verify", "keygen", "trust"]),
-    ("Set up", &["doctor", "config", "policy", "store", "model", "mcp", "completions", "man", "help"]),
+    (
+        "Set up",
+        &["doctor", "config", "policy", "store", "knowledge", "model", "mcp", "completions", "man", "help"],
+    ),
 ];
 
 const OTHERS: &str = "More";

@@ -10,6 +10,7 @@
 //! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
 //! | `tools`, `mcp` | the tools of a run, and what they may reach |
+//! | `knowledge` | where documents are kept that agents look things up in, and what compares meanings |
 //! | `store` | where runs are kept, and how they are moved |
 //! | `telemetry` | traces, metrics and the log |
 //! | `checkup` | whether all of it is in order here |
@@ -38,6 +39,7 @@ mod gist;
 mod host;
 mod inputs;
 mod kept_files;
+mod knowledge;
 mod limits;
 mod manifest;
 mod mcp;

@@ -29,6 +29,10 @@ pub mod goals;
 #[cfg(feature = "host")]
 pub use convoke_host as host;
 
+/// Documents that agents look things up in: taken in, searched by words and by meaning, cited.
+#[cfg(feature = "knowledge")]
+pub use convoke_knowledge as knowledge;
+
 /// Stored runs, for whoever shows them: what was done, where, in which order, for how much.
 pub use convoke_history as history;
 

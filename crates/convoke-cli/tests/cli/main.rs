@@ -22,6 +22,7 @@ mod host;
 mod init;
 mod journal;
 mod json;
+mod knowledge;
 mod local;
 mod manual;
 mod mcp;

@@ -29,8 +29,9 @@ pub fn misspelt_tools(source: &Source, known: &[&str], diagnostics: &mut Diagnos
         Tools::None => &[],
     }) {
         let written = name.value.as_str();
-        // Servers' tools are known once the servers are; a pattern may stand for any.
-        if known.contains(&written) || written.starts_with("mcp_") || written.contains('*') {
+        // Servers' tools and those of knowledge are known once these are; a pattern may stand for any.
+        let is_found_later = ["mcp_", "knowledge_search_"].iter().any(|prefix| written.starts_with(prefix));
+        if known.contains(&written) || is_found_later || written.contains('*') {
             continue;
         }
         if let Some(meant) = nearest(written, known.iter().copied()) {

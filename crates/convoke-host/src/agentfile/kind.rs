@@ -27,6 +27,7 @@ const TOOLS: &[&str] = &[
     "glob",
     "grep",
     "head",
+    "knowledge_search",
     "ls",
     "memory_list",
     "mkdir",

@@ -21,7 +21,7 @@ use convoke_tools::policy::{self, Policy, PolicyGate, PolicySet, RulePlace};
 use convoke_tools::web::{is_ruled_out, web_tools};
 use convoke_tools::workspace::Workspace;
 
-use crate::{HostError, mcp};
+use crate::{HostError, knowledge, mcp};
 
 pub use always::AlwaysAllow;
 #[cfg(target_os = "linux")]
@@ -83,6 +83,7 @@ impl RunTools {
         built_in.extend(web.tools);
         notes.extend(web.notes);
         built_in.extend(records::tools(config, workspace.path(), store)?);
+        built_in.extend(knowledge::tools(config, notes).await);
         let mut tools = toolset(built_in)?;
         notes.extend(policies.notes());
         let (servers, left_alone) = found(setting, &policies, servers, notes).await?;
@@ -107,6 +108,9 @@ impl RunTools {
 
     /// Why a built-in tool is not among them. `None` if there is no built-in tool of this name.
     pub(crate) fn why_absent(&self, tool: &str) -> Option<String> {
+        if let Some(why) = knowledge::why_absent(tool) {
+            return Some(why);
+        }
         let effects = Policy::effects_of(tool)?;
         Some(if is_ruled_out(tool, &self.policies) {
             let file = match &self.own_policy {

@@ -67,6 +67,26 @@ impl Content {
     }
 }
 
+/// The text of an HTML document that is at hand: paragraphs, headings behind `#`, lists and tables, without scripts, what is hidden,
+/// and where links lead.
+///
+/// ```
+/// let text = convoke_tools::web::html_text(b"<h1>Cats</h1><script>x()</script><p>They <a href='/z'>sleep</a>.");
+/// assert_eq!(text.trim(), "# Cats\n\nThey sleep.");
+/// ```
+#[must_use]
+pub fn html_text(html: &[u8]) -> String {
+    let read = || {
+        let nowhere = Url::parse("about:blank").ok()?;
+        readable(&decode(html, None).text, &nowhere, &CancelFlag::default()).ok()
+    };
+    let ReadablePage { mut text, marks, .. } = read().unwrap_or_default();
+    for (place, number) in marks.into_iter().rev() {
+        text.replace_range(place..place + number.to_string().len() + 2, "");
+    }
+    text
+}
+
 impl Page {
     /// Returns the title; empty if there is none.
     #[must_use]

@@ -2,6 +2,7 @@
 
 #[cfg(not(feature = "local"))]
 mod absent;
+mod embedder;
 #[cfg(feature = "local")]
 mod present;
 
@@ -9,6 +10,7 @@ mod present;
 pub use absent::reading;
 #[cfg(not(feature = "local"))]
 pub(crate) use absent::{check, open, usual_model};
+pub(crate) use embedder::{embedder, embedder_missing};
 #[cfg(feature = "local")]
 pub use present::reading;
 #[cfg(feature = "local")]

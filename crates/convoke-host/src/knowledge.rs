@@ -1,0 +1,72 @@
+//! The knowledge of a project: where it is kept, what compares meanings, and the tools that look things up in it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use convoke_config::Config;
+use convoke_core::{Embedder, Tool};
+use convoke_knowledge::{KNOWLEDGE_SEARCH, Knowledge, knowledge_search, knowledge_search_in};
+
+use crate::{Host, HostError, models};
+
+/// The file with the knowledge of this project; `None` for a user without a home.
+pub(crate) fn file(config: &Config) -> Option<PathBuf> {
+    Some(config.locations().project.data_folder()?.join("knowledge.db"))
+}
+
+/// The knowledge of this project, which need not be there yet; `None` for a user without a home.
+pub(crate) fn of(config: &Config) -> Option<Knowledge> {
+    Some(Knowledge::at(file(config)?).embedder(|| embedder().ok()))
+}
+
+/// What compares meanings in this process, or why nothing does.
+pub(crate) fn embedder() -> Result<Arc<dyn Embedder>, String> {
+    models::local::embedder()
+}
+
+/// The tools that look things up: one for everything, and one for each collection there is. A file that cannot be read is said, and
+/// done without.
+pub(crate) async fn tools(config: &Config, notes: &mut Vec<String>) -> Vec<Arc<dyn Tool>> {
+    let Some(knowledge) = of(config) else { return Vec::new() };
+    let collections = knowledge.collections().await.unwrap_or_else(|error| {
+        notes.push(format!("the knowledge of this project cannot be read: {error}"));
+        Vec::new()
+    });
+    let by_name = collections.iter().map(|collection| knowledge_search_in(&knowledge, &collection.name));
+    let tools = std::iter::once(knowledge_search(&knowledge)).chain(by_name);
+    tools.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+}
+
+/// Why a tool for one collection is not there. `None` if it is no such tool.
+pub(crate) fn why_absent(tool: &str) -> Option<String> {
+    let name = tool.strip_prefix(KNOWLEDGE_SEARCH)?.strip_prefix('_')?;
+    Some(format!(
+        "this project has no knowledge named `{name}`; `convoke knowledge add {name} PATH` makes it, and `convoke knowledge list` \
+         lists what there is"
+    ))
+}
+
+impl Host {
+    /// Returns the knowledge of this project, which need not be there yet.
+    ///
+    /// # Errors
+    /// If there is no place for it.
+    pub fn knowledge(&self) -> Result<Knowledge, HostError> {
+        of(self.config()).ok_or(HostError::NoStorePlace)
+    }
+
+    /// Returns why knowledge is searched by words alone, if it is.
+    #[must_use]
+    pub fn why_words_alone(&self) -> Option<String> {
+        models::local::embedder_missing()
+    }
+
+    /// Makes the place of this project's knowledge.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn make_knowledge_place(&self) -> Result<(), HostError> {
+        let file = file(self.config()).ok_or(HostError::NoStorePlace)?;
+        crate::store::make_place(&self.config().locations().project, &file)
+    }
+}

@@ -1,0 +1,165 @@
+//! Texts in passages: short enough to be found for one thing, long enough to be understood alone.
+//!
+//! A passage ends where a heading stands, at the end of a paragraph once it is long enough, and wherever it would become too long.
+
+/// From this many bytes on a passage ends with its paragraph.
+const ENOUGH: usize = 700;
+
+/// No passage has more bytes than this: embedders read about that much.
+const MOST: usize = 1_200;
+
+/// A passage of a document, before it is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NewPassage {
+    pub(crate) heading: Option<String>,
+    pub(crate) page: Option<u32>,
+    pub(crate) lines: Option<(u32, u32)>,
+    pub(crate) text: String,
+}
+
+/// The marks of a text that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Markup {
+    None,
+    /// Lines that begin with `#` are headings.
+    Headings,
+}
+
+/// The passages of a text.
+pub(crate) fn passages(text: &str, markup: Markup) -> Vec<NewPassage> {
+    let mut chunker = Chunker::default();
+    let mut is_code = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        let trimmed = line.trim_start();
+        is_code ^= trimmed.starts_with("```") || trimmed.starts_with("~~~");
+        match heading(line).filter(|_| markup == Markup::Headings && !is_code) {
+            Some((level, title)) => chunker.heading(level, title),
+            None => chunker.line(number, line),
+        }
+    }
+    chunker.end();
+    chunker.done
+}
+
+/// The level and words of a heading in Markdown.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let rest = line.trim_start_matches('#');
+    let level = line.len() - rest.len();
+    let title = rest.strip_prefix(' ')?.trim().trim_end_matches('#').trim_end();
+    ((1..=6).contains(&level) && !title.is_empty()).then_some((level, title))
+}
+
+#[derive(Default)]
+struct Chunker {
+    done: Vec<NewPassage>,
+    /// The headings above, with their levels.
+    headings: Vec<(usize, String)>,
+    text: String,
+    lines: (u32, u32),
+}
+
+impl Chunker {
+    fn heading(&mut self, level: usize, title: &str) {
+        self.end();
+        self.headings.retain(|(above, _)| *above < level);
+        self.headings.push((level, title.chars().take(200).collect()));
+    }
+
+    fn line(&mut self, number: u32, line: &str) {
+        if line.trim().is_empty() {
+            if self.text.len() >= ENOUGH {
+                self.end();
+            } else if !self.text.is_empty() {
+                self.text.push('\n');
+            }
+            return;
+        }
+        for piece in pieces(line.trim_end()) {
+            if !self.text.is_empty() && self.text.len() + piece.len() >= MOST {
+                self.end();
+            }
+            if self.text.is_empty() {
+                self.lines.0 = number;
+            }
+            self.text.push_str(piece);
+            self.text.push('\n');
+            self.lines.1 = number;
+        }
+    }
+
+    fn end(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if text.trim().is_empty() {
+            return;
+        }
+        let titles: Vec<&str> = self.headings.iter().map(|(_, title)| &**title).collect();
+        let heading = Some(titles.join(" > ")).filter(|heading| !heading.is_empty());
+        let text = text.trim_end().to_owned();
+        self.done.push(NewPassage { heading, page: None, lines: Some(self.lines), text });
+    }
+}
+
+/// A line in pieces that are not too long, each ended after a sentence or a word if there is one.
+fn pieces(mut line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while line.len() >= MOST {
+        let most = line.floor_char_boundary(MOST - 1);
+        let begin = &line[..most];
+        let sentence = begin.rfind(". ").map(|place| place + 1).filter(|place| *place > MOST / 2);
+        let end = sentence.or_else(|| begin.rfind(' ').filter(|place| *place > 0)).unwrap_or(most);
+        pieces.push(&line[..end]);
+        line = line[end..].trim_start();
+    }
+    pieces.push(line);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn headings_are_kept_with_what_stands_below_them() {
+        let text = "# Guide\nIntro.\n\n## Install\n```\n# no heading\n```\n## Use\nRun it.\n# Other\nEnd.\n";
+        let found = passages(text, Markup::Headings);
+        let found: Vec<_> = found.iter().map(|one| (one.heading.as_deref(), one.lines, &*one.text)).collect();
+        assert_eq!(
+            found,
+            [
+                (Some("Guide"), Some((2, 2)), "Intro."),
+                (Some("Guide > Install"), Some((5, 7)), "```\n# no heading\n```"),
+                (Some("Guide > Use"), Some((9, 9)), "Run it."),
+                (Some("Other"), Some((11, 11)), "End."),
+            ]
+        );
+        assert_eq!(passages("# no heading", Markup::None)[0].heading, None);
+    }
+
+    #[test]
+    fn long_paragraphs_are_parted_after_sentences() {
+        let found = passages(&"A sentence of some words. ".repeat(100), Markup::None);
+        assert!(found.len() > 1);
+        assert!(found.iter().all(|one| one.text.ends_with('.')), "{found:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_word_is_lost_and_no_passage_too_long(text in "([a-zäö€#. ]{0,80}\n?){0,60}") {
+            let found = passages(&text, Markup::None);
+            prop_assert!(found.iter().all(|one| one.text.len() <= MOST && !one.text.trim().is_empty()));
+            let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+            prop_assert_eq!(found.iter().map(|one| letters(&one.text)).collect::<String>(), letters(&text));
+        }
+
+        #[test]
+        fn lines_say_where_a_passage_stands(text in "([a-z]{1,30}\n{1,3}){0,80}") {
+            let lines: Vec<&str> = text.lines().collect();
+            for one in passages(&text, Markup::None) {
+                let (first, last) = one.lines.expect("texts have lines");
+                let stands_there = lines[first as usize - 1..last as usize].join("\n");
+                prop_assert_eq!(&one.text, stands_there.trim_end());
+            }
+        }
+    }
+}
