@@ -4,7 +4,6 @@
 
 mod line_input;
 mod person;
-pub(crate) mod resume;
 mod view;
 
 pub(crate) use person::Person;

@@ -1,4 +1,4 @@
-//! Whether one file or link may come out.
+//! The decision whether one file or link may come out.
 
 use std::ffi::OsStr;
 use std::fs::File;
