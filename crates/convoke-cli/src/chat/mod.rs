@@ -6,5 +6,5 @@ mod line_input;
 mod person;
 mod view;
 
-pub(crate) use person::Person;
+pub(crate) use person::ChatResponder;
 pub(crate) use view::{ChatView, cut_short};

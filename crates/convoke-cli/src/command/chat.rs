@@ -9,7 +9,7 @@ use convoke_host::chat::{Chat, ChatError, ContinuedChat, PreparedChat, StoredCha
 use serde_json::json;
 
 use crate::arguments::{self, Arguments};
-use crate::chat::{ChatView, Person, cut_short};
+use crate::chat::{ChatResponder, ChatView, cut_short};
 use crate::failure::{Exit, Failure};
 use crate::files;
 use crate::host;
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     let mut notes = Vec::new();
     let prepared = PreparedChat::new(&models, chat, &name, model, &mut notes);
     let stop = prepared.stop().clone();
-    let person = io::stdin().is_terminal().then(|| Person::new(stop.clone()));
+    let person = io::stdin().is_terminal().then(|| ChatResponder::new(stop.clone()));
     if is_conversation && person.is_some() {
         output.aside(&format!("{name} · /help says what can be typed; /quit or Ctrl-D leaves"));
     }
@@ -77,9 +77,9 @@ pub(crate) async fn run(
     };
     if wanted.forget {
         let (stream, telemetry) = prepared.start(None, None, person.clone());
-        let told = view(output, Signals::listen()?).run(stream).await;
+        let watched = view(output, Signals::listen()?).run(stream).await;
         logging::finish(&telemetry, output).await;
-        return ended(told?, None, output, arguments.json).map(drop);
+        return ended(watched?, None, output, arguments.json).map(drop);
     }
     let mut session = Session::open_or_make(arguments, output)?;
     let continued = match earlier {
@@ -87,9 +87,9 @@ pub(crate) async fn run(
         None => None,
     };
     let (stream, telemetry) = prepared.start(Some(Arc::clone(&session.store)), continued, person.clone());
-    let told = view(session.output, Signals::listen()?).run(stream).await;
+    let watched = view(session.output, Signals::listen()?).run(stream).await;
     logging::finish(&telemetry, session.output).await;
-    let outcome = told?;
+    let outcome = watched?;
     let again = session.about("chat --continue", &outcome.run, "");
     let has_said = outcome.state.last.is_some();
     let run = outcome.run.clone();

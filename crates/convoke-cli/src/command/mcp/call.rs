@@ -6,7 +6,7 @@ use convoke_host::{Host, ToolCallError};
 use convoke_mcp::ServerConfig;
 use serde_json::{Value, json};
 
-use super::person::Person;
+use super::person::CallResponder;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::files;
@@ -23,7 +23,7 @@ pub(super) async fn run(
     let given = parsed(given)?;
     let name = server.name.clone();
     let waiting = Arc::new(Mutex::new(Spinner::begin(&format!("{name} {tool}"))));
-    let called = host.call_tool(server, tool, given, Person::new(Arc::clone(&waiting))).await;
+    let called = host.call_tool(server, tool, given, CallResponder::new(Arc::clone(&waiting))).await;
     // Before anything is said about how it went.
     drop(waiting);
     let content = called.map_err(|error| match error {

@@ -211,7 +211,7 @@ impl Gate<'_> {
         let told = (!reduced.refused.is_empty()).then(|| {
             format!(
                 "git would execute or believe these settings, so they stay as they were: {}",
-                reduced.told()
+                reduced.refused_names()
             )
         });
         if judged.before.is_some() && reduced.config == before {
