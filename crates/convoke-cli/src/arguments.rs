@@ -670,7 +670,7 @@ impl Arguments {
     pub(crate) fn from_command_line() -> Self {
         let matches = help::grouped(Self::command())
             .try_get_matches()
-            .unwrap_or_else(|error| usage_error::tell(&error));
+            .unwrap_or_else(|error| usage_error::exit(&error));
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A global argument is known to the innermost command it was given to.
         let mut innermost = &matches;

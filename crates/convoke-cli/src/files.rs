@@ -1,23 +1,28 @@
 //! Reads and writes files of the user: whole or not at all, and never over something by accident.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use convoke_config::{NewFile, replace_file};
+use convoke_host::is_standard_input;
 
 use crate::failure::Failure;
 
 /// The text of a file, or of standard input if it is `-`, and what to call it.
 pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
-    let name = path.display().to_string();
-    let failed = |error: std::io::Error| Failure::failed(format!("{name} cannot be read: {error}"));
-    if name == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(failed)?;
-        return Ok(("standard input".to_owned(), text));
+    if is_standard_input(path) {
+        return Ok(("standard input".to_owned(), standard_input()?));
     }
-    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::failed(format!("{name} cannot be read: {error}")))?;
     Ok((name, text))
+}
+
+/// Everything that comes on standard input.
+pub(crate) fn standard_input() -> Result<String, Failure> {
+    std::io::read_to_string(std::io::stdin())
+        .map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))
 }
 
 /// Writes a file that is not there yet.

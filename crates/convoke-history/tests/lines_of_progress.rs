@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use convoke_core::{Answer, Event, EventKind, Money, Path, Question, RunStatus, StepEnd, Timestamp, Usage};
 use convoke_history::account::readable_json;
-use convoke_history::lines::{LogLines, LogOptions, Rich, View, draw};
+use convoke_history::lines::{Canvas, LogLines, LogOptions, Rich, draw};
 use convoke_history::progress::{NodeKind, PlannedNode, RunProgress};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ impl Recording {
 
     fn picture(&self, planned: &PlannedNode, width: usize, height: usize) -> String {
         let view =
-            View { width, height, now: self.now, says: true, reading: None, interrupt: "Ctrl-C stops" };
+            Canvas { width, height, now: self.now, says: true, reading: None, interrupt: "Ctrl-C stops" };
         let picture = draw(&self.folded(planned), view);
         assert!(picture.len() <= height, "{} lines of {height}", picture.len());
         assert!(picture.iter().all(|line| line.width() <= width));

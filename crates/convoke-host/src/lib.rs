@@ -9,7 +9,8 @@
 //! | `prepared`, `running` | a definition with everything it needs; a run under way |
 //! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
-//! | `tools`, `mcp` | the tools of a run, and what they may reach |
+//! | `follow` | a run that another process works on, read along |
+//! | `tools`, `mcp`, `tool_call` | the tools of a run, and what they may reach; one of them called by hand |
 //! | `knowledge` | where documents are kept that agents look things up in, and what compares meanings |
 //! | `store` | where runs are kept, and how they are moved |
 //! | `telemetry` | traces, metrics and the log |
@@ -35,6 +36,7 @@ mod definition;
 mod equipment;
 mod error;
 mod fingerprints;
+mod follow;
 mod gist;
 mod host;
 mod inputs;
@@ -55,6 +57,7 @@ mod scaffold;
 mod skills;
 pub mod store;
 mod telemetry;
+mod tool_call;
 pub mod tools;
 mod user;
 
@@ -64,6 +67,7 @@ pub use changes::{ChangedText, changed_texts};
 pub use checkup::{CheckResult, Checkup, ServiceStanding};
 pub use definition::{Definition, DefinitionKind, EquippedDefinition, LoadedFile, counted};
 pub use error::HostError;
+pub use follow::{FollowedRun, FollowedState};
 pub use gist::{gist, last_text};
 pub use host::{GoOnOptions, Host, HostBuilder, StartOptions};
 pub use inputs::{GivenInputs, InvalidInputs};
@@ -83,4 +87,5 @@ pub use running::{ActiveRun, FinishedRun, RunCleanup};
 pub use scaffold::{ProjectPlan, ScaffoldError, Watcher, WrittenProject, is_project};
 pub use skills::{missing_folder, missing_skills};
 pub use telemetry::RunTelemetry;
+pub use tool_call::ToolCallError;
 pub use user::user_name;

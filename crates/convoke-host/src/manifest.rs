@@ -99,7 +99,7 @@ impl Manifest {
     }
 
     /// The same with what somebody says who goes on with the run `here`: it holds from then on, for whoever goes on later too.
-    pub(crate) fn told(mut self, options: &GoOnOptions, here: impl FnOnce() -> RunOrigin) -> Self {
+    pub(crate) fn with_options(mut self, options: &GoOnOptions, here: impl FnOnce() -> RunOrigin) -> Self {
         if let Some(policy) = &options.policy {
             self.policy = Some(policy.clone());
         }

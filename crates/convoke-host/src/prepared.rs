@@ -76,7 +76,7 @@ impl PreparedRun {
             Assembly { kind: &*kind, definition: &*definition, manifest: &manifest, secrets: &secrets };
         let (equipped, unpriced) = assembly.equip(&models, stand_in, &tools)?;
         let mut warnings: Vec<String> =
-            equipped.warnings().iter().filter_map(|warning| told(warning, &tools)).collect();
+            equipped.warnings().iter().filter_map(|warning| warning_text(warning, &tools)).collect();
         warnings.dedup();
         notes.extend(warnings);
         let is_retold = false;
@@ -358,7 +358,7 @@ fn forbids_live_models() -> bool {
 }
 
 /// A warning, if there is reason for it. Of a built-in tool, what matters is why it is not there.
-fn told(warning: &Problem, tools: &RunTools) -> Option<String> {
+fn warning_text(warning: &Problem, tools: &RunTools) -> Option<String> {
     let ProblemKind::UnknownTool { tool, .. } = &warning.kind else { return Some(warning.to_string()) };
     if tools.may_be_left_alone(tool) {
         return None;

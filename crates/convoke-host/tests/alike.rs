@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use convoke_config::{Environment, Loader};
+use convoke_core::Timestamp;
+use convoke_history::When;
 use convoke_host::packages_folder;
 use convoke_text::xdg;
 use convoke_tools::policy::Policy;
@@ -65,4 +67,13 @@ fn runs_packages_and_settings_are_below_the_same_folders_of_a_user() {
         let settings = xdg::config_folder(variable).map(|folder| folder.join("convoke"));
         assert_eq!(places.user, settings.map(|folder| folder.join("convoke.toml")));
     }
+}
+
+#[test]
+fn times_that_runs_are_shown_with_can_be_given_back_to_lists_of_runs() {
+    for micros in [0, 951_782_400_000_000, 1_767_603_600_123_000, 4_107_542_399_999_000] {
+        let time = Timestamp::from_micros(micros);
+        assert_eq!(time.to_string().parse::<When>(), Ok(When::At(time)), "{time}");
+    }
+    assert!("2026-02-31".parse::<When>().is_err(), "there is no such day");
 }

@@ -99,16 +99,16 @@ fn failed(error: reqwest::Error) -> TransportError {
     } else {
         TransportFailure::Broken
     };
-    told(failure, error)
+    transport_error(failure, error)
 }
 
 fn broken(error: reqwest::Error) -> TransportError {
-    told(TransportFailure::Broken, error)
+    transport_error(TransportFailure::Broken, error)
 }
 
 /// The whole chain of causes in one line: the outermost says next to nothing. The host is named, the address is not: it
 /// may carry a password.
-fn told(failure: TransportFailure, error: reqwest::Error) -> TransportError {
+fn transport_error(failure: TransportFailure, error: reqwest::Error) -> TransportError {
     let place = error.url().and_then(|url| url.host_str().map(|host| (host.to_owned(), url.port())));
     let error = error.without_url();
     let mut text = error.to_string();

@@ -1,4 +1,4 @@
-//! How the states of a pack speak: its prompts, tools, parameters and validators, as a conversation wants them.
+//! The stage of a pack: its prompts, tools, parameters and validators, put together for conversations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

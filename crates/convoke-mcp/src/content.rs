@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(crate) fn text_of(result: &CallToolResult) -> String {
     let mut text = blocks(&result.content);
     if let Some(structured) = &result.structured_content
-        && !result.content.iter().any(|block| says(block, structured))
+        && !result.content.iter().any(|block| repeats(block, structured))
     {
         own_line(&mut text, &json_text(structured));
     }
@@ -76,7 +76,7 @@ fn own_line(text: &mut String, line: &str) {
 }
 
 /// Whether a text says the same as structured content: it is its JSON, or the only thing that is in it.
-fn says(block: &ContentBlock, value: &Value) -> bool {
+fn repeats(block: &ContentBlock, value: &Value) -> bool {
     let ContentBlock::Text(piece) = block else { return false };
     let only = value.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.values().next());
     only.and_then(Value::as_str) == Some(&piece.text)

@@ -76,7 +76,7 @@ pub enum McpError {
         server: String,
     },
     /// It was started or reached, and did not become ready.
-    #[error("MCP server `{server}` did not become ready: {reason}{}", said(.output))]
+    #[error("MCP server `{server}` did not become ready: {reason}{}", last_words(.output))]
     NotReady {
         /// The server.
         server: String,
@@ -98,7 +98,7 @@ pub enum McpError {
         "MCP server `{server}` went away while `{tool}` was at work{}{}. Nobody knows whether it took effect, and it was \
          not called again: find out before you do",
         in_brackets(.reason),
-        said(.output)
+        last_words(.output)
     )]
     Lost {
         /// The server.
@@ -198,7 +198,7 @@ fn in_brackets(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(" ({reason})") }
 }
 
-fn said(output: &str) -> String {
+fn last_words(output: &str) -> String {
     let output = output.trim();
     if output.is_empty() { String::new() } else { format!(". It wrote: {output}") }
 }

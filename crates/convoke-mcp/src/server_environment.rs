@@ -1,4 +1,4 @@
-//! What all servers of a program share: variables, folders, the sandbox.
+//! The environment that all servers of a program share: variables, folders, the sandbox.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use ed25519_dalek::{Signature, Signer};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::KeyError;
@@ -21,7 +22,7 @@ const PUBLIC: &str = "ED25519 PUBLIC KEY";
 const LONGEST: u64 = 16 * 1024;
 
 /// The fingerprint of a key, in 16 hexadecimal digits: the first 8 bytes of SHA-256 of the public key.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Fingerprint(String);
 
 impl Fingerprint {

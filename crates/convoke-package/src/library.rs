@@ -7,11 +7,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::error::PackageError;
 use crate::install::CONCERN;
 
 /// An installed version of a package.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InstalledVersion {
     /// What it is called.

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::archive_path;
 use crate::error::KeyError;
 use crate::key::{Fingerprint, PublicKey};
@@ -17,7 +19,8 @@ pub struct TrustStore {
 }
 
 /// The result of verifying a package's signature.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
 pub enum Verification {
     /// It was made with a trusted key, over exactly these bytes.
     Verified {
@@ -31,6 +34,7 @@ pub enum Verification {
     /// There is one, and none of the trusted keys made it: nothing is known.
     UnknownKey {
         /// The key that the package names. Anybody can write that.
+        #[serde(rename = "key")]
         fingerprint: Option<Fingerprint>,
     },
     /// There is one, and it is wrong.

@@ -1,4 +1,4 @@
-//! Parses and formats RFC 3339 timestamps. Days that no calendar has are refused.
+//! Parses RFC 3339 timestamps. Days that no calendar has are refused.
 //!
 //! Only reads: what is written is written by `convoke_core::Timestamp`, for every year a journal can hold.
 

@@ -6,29 +6,14 @@ use std::time::Duration;
 use convoke_core::{DuplicateTool, Model, ModelParams, ModelReply, Tool, ToolCall, Toolset, Transcript};
 
 use super::on_demand::OnDemand;
-use super::{Agent, Approval, HandOffWhen, MaxTurns, OnRejection, ParallelCalls, RefuseWhen, StopWhen};
+use super::{Agent, Approval, MaxTurns, OnRejection, ParallelCalls};
 
 /// An agent being put together. See [`Agent::builder`].
 #[must_use = "an agent is not made until `build` is called"]
 pub struct AgentBuilder {
-    name: Arc<str>,
-    system: Option<Arc<str>>,
-    model: Option<Arc<dyn Model>>,
-    tools: Toolset,
+    agent: Agent,
     on_demand: Vec<String>,
     duplicate: Option<DuplicateTool>,
-    params: ModelParams,
-    max_turns: MaxTurns,
-    max_calls_per_reply: Option<u32>,
-    timeout: Option<Duration>,
-    tool_timeout: Option<Duration>,
-    parallel: ParallelCalls,
-    approval: Approval,
-    when_rejected: OnRejection,
-    stop_when: Option<StopWhen>,
-    refuse_when: Option<RefuseWhen>,
-    hand_off_when: Option<HandOffWhen>,
-    repeat_limit: Option<u32>,
 }
 
 /// An agent that cannot work.
@@ -77,13 +62,13 @@ pub enum InvalidAgent {
 
 impl AgentBuilder {
     pub(super) fn new(name: Arc<str>) -> Self {
-        Self {
+        let agent = Agent {
             name,
             system: None,
             model: None,
             tools: Toolset::new(),
-            on_demand: Vec::new(),
-            duplicate: None,
+            definitions: Arc::default(),
+            on_demand: None,
             params: ModelParams::default(),
             max_turns: MaxTurns::Default,
             max_calls_per_reply: Some(Agent::DEFAULT_MAX_CALLS_PER_REPLY),
@@ -96,12 +81,13 @@ impl AgentBuilder {
             refuse_when: None,
             hand_off_when: None,
             repeat_limit: Some(Agent::DEFAULT_REPEAT_LIMIT),
-        }
+        };
+        Self { agent, on_demand: Vec::new(), duplicate: None }
     }
 
     /// Sets the instructions every conversation begins with.
     pub fn system(mut self, text: impl Into<Arc<str>>) -> Self {
-        self.system = Some(text.into());
+        self.agent.system = Some(text.into());
         self
     }
 
@@ -112,7 +98,7 @@ impl AgentBuilder {
 
     /// Sets a model that others use too.
     pub fn shared_model(mut self, model: Arc<dyn Model>) -> Self {
-        self.model = Some(model);
+        self.agent.model = Some(model);
         self
     }
 
@@ -123,7 +109,7 @@ impl AgentBuilder {
 
     /// Adds a tool that others use too.
     pub fn shared_tool(mut self, tool: Arc<dyn Tool>) -> Self {
-        if let Err(duplicate) = self.tools.add(tool) {
+        if let Err(duplicate) = self.agent.tools.add(tool) {
             self.duplicate.get_or_insert(duplicate);
         }
         self
@@ -154,59 +140,59 @@ impl AgentBuilder {
 
     /// Sets sampling parameters. What the run sets overrides them.
     pub fn params(mut self, params: ModelParams) -> Self {
-        self.params = params;
+        self.agent.params = params;
         self
     }
 
     /// Sets how many turns it has, the last one without tools included; `None` means as many as it takes. 10 otherwise.
     pub fn max_turns(mut self, turns: impl Into<Option<u32>>) -> Self {
-        self.max_turns = MaxTurns::Explicit(turns.into());
+        self.agent.max_turns = MaxTurns::Explicit(turns.into());
         self
     }
 
     /// Sets how many calls of one reply are made; `None` means all of them. 128 otherwise. The model is told of each call
     /// beyond it that it was not made, and why. Calls left to the client do not count.
     pub fn max_calls_per_reply(mut self, calls: impl Into<Option<u32>>) -> Self {
-        self.max_calls_per_reply = calls.into();
+        self.agent.max_calls_per_reply = calls.into();
         self
     }
 
     /// Limits how long it may take as a whole. Then it stops with what it has. It counts over the life of a
     /// run: what was done before the run was resumed has taken its time, and waiting for people while it was suspended has not.
     pub fn timeout(mut self, limit: Duration) -> Self {
-        self.timeout = Some(limit);
+        self.agent.timeout = Some(limit);
         self
     }
 
     /// Sets how long a tool call may take unless the tool says otherwise; `None` means as long as it takes. 30 seconds
     /// otherwise. Time spent waiting for people or for other calls does not count.
     pub fn tool_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.tool_timeout = limit.into();
+        self.agent.tool_timeout = limit.into();
         self
     }
 
     /// Says how calls of one turn are made.
     pub fn parallel_tool_calls(mut self, parallel: ParallelCalls) -> Self {
-        self.parallel = parallel;
+        self.agent.parallel = parallel;
         self
     }
 
     /// Says which calls a person must approve.
     pub fn approval(mut self, approval: Approval) -> Self {
-        self.approval = approval;
+        self.agent.approval = approval;
         self
     }
 
     /// Says what happens when every call of a turn was rejected.
     pub fn when_rejected(mut self, rejected: OnRejection) -> Self {
-        self.when_rejected = rejected;
+        self.agent.when_rejected = rejected;
         self
     }
 
     /// Stops after the first reply of which this is true, before any call in it is made. It is given the turn's number,
     /// from 1, and must depend on nothing else: a resumed run asks it again.
     pub fn stop_when(mut self, stop: impl Fn(u32, &ModelReply) -> bool + Send + Sync + 'static) -> Self {
-        self.stop_when = Some(Arc::new(stop));
+        self.agent.stop_when = Some(Arc::new(stop));
         self
     }
 
@@ -217,14 +203,14 @@ impl AgentBuilder {
         mut self,
         refuse: impl Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.refuse_when = Some(Arc::new(refuse));
+        self.agent.refuse_when = Some(Arc::new(refuse));
         self
     }
 
     /// Stops after a turn whose calls have been answered, if this is true of the conversation by then: whoever gets the result goes on
     /// with it, with other instructions or other tools. It must depend on nothing but what it is given: a resumed run asks it again.
     pub fn hand_off_when(mut self, hand_off: impl Fn(&Transcript) -> bool + Send + Sync + 'static) -> Self {
-        self.hand_off_when = Some(Arc::new(hand_off));
+        self.agent.hand_off_when = Some(Arc::new(hand_off));
         self
     }
 
@@ -233,7 +219,7 @@ impl AgentBuilder {
     ///
     /// "In a row" counts turns: a call that a turn does without begins anew.
     pub fn repeat_limit(mut self, limit: impl Into<Option<u32>>) -> Self {
-        self.repeat_limit = limit.into();
+        self.agent.repeat_limit = limit.into();
         self
     }
 
@@ -242,46 +228,30 @@ impl AgentBuilder {
     /// # Errors
     /// [`InvalidAgent`] says what does not fit together.
     pub fn build(self) -> Result<Agent, InvalidAgent> {
-        let agent = || Arc::clone(&self.name);
-        if self.name.is_empty() {
+        let Self { mut agent, on_demand, duplicate } = self;
+        let name = || Arc::clone(&agent.name);
+        if agent.name.is_empty() {
             return Err(InvalidAgent::NoName);
         }
-        if let Some(duplicate) = self.duplicate {
+        if let Some(duplicate) = duplicate {
             return Err(duplicate.into());
         }
-        if self.max_turns == MaxTurns::Explicit(Some(0)) {
-            return Err(InvalidAgent::NoTurns { agent: agent() });
+        if agent.max_turns == MaxTurns::Explicit(Some(0)) {
+            return Err(InvalidAgent::NoTurns { agent: name() });
         }
-        if self.max_calls_per_reply == Some(0) {
-            return Err(InvalidAgent::NoCalls { agent: agent() });
+        if agent.max_calls_per_reply == Some(0) {
+            return Err(InvalidAgent::NoCalls { agent: name() });
         }
-        if let Some(limit) = self.repeat_limit.filter(|limit| *limit < 2) {
-            return Err(InvalidAgent::RepeatLimit { agent: agent(), limit });
+        if let Some(limit) = agent.repeat_limit.filter(|limit| *limit < 2) {
+            return Err(InvalidAgent::RepeatLimit { agent: name(), limit });
         }
-        if let Some(tool) = self.approval.unknown_tool(&self.tools) {
-            let known = self.tools.names().collect::<Vec<_>>().join(", ");
-            return Err(InvalidAgent::ApprovalOfUnknownTool { agent: agent(), tool: tool.to_owned(), known });
+        if let Some(tool) = agent.approval.unknown_tool(&agent.tools) {
+            let known = agent.tools.names().collect::<Vec<_>>().join(", ");
+            return Err(InvalidAgent::ApprovalOfUnknownTool { agent: name(), tool: tool.to_owned(), known });
         }
-        Ok(Agent {
-            name: self.name,
-            system: self.system,
-            model: self.model,
-            definitions: self.tools.definitions().into(),
-            on_demand: OnDemand::of(&self.on_demand, &self.tools),
-            tools: self.tools,
-            params: self.params,
-            max_turns: self.max_turns,
-            max_calls_per_reply: self.max_calls_per_reply,
-            timeout: self.timeout,
-            tool_timeout: self.tool_timeout,
-            parallel: self.parallel,
-            approval: self.approval,
-            when_rejected: self.when_rejected,
-            stop_when: self.stop_when,
-            refuse_when: self.refuse_when,
-            hand_off_when: self.hand_off_when,
-            repeat_limit: self.repeat_limit,
-        })
+        agent.definitions = agent.tools.definitions().into();
+        agent.on_demand = OnDemand::of(&on_demand, &agent.tools);
+        Ok(agent)
     }
 }
 
@@ -289,8 +259,8 @@ impl std::fmt::Debug for AgentBuilder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("AgentBuilder")
-            .field("name", &self.name)
-            .field("tools", &self.tools)
+            .field("name", &self.agent.name)
+            .field("tools", &self.agent.tools)
             .finish_non_exhaustive()
     }
 }

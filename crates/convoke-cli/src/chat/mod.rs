@@ -4,8 +4,7 @@
 
 mod line_input;
 mod person;
-pub(crate) mod resume;
 mod view;
 
-pub(crate) use person::Person;
+pub(crate) use person::ChatResponder;
 pub(crate) use view::{ChatView, cut_short};

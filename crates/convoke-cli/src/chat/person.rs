@@ -25,13 +25,13 @@ const NOTHING_MORE: &str = "nothing more to say";
 
 /// The one who types. Clones are the same person.
 #[derive(Clone)]
-pub(crate) struct Person {
+pub(crate) struct ChatResponder {
     lines: Arc<Mutex<Option<LineInput>>>,
     is_typing: Arc<AtomicBool>,
     stop: ReplyStop,
 }
 
-impl Person {
+impl ChatResponder {
     /// Whoever sits there; `stop` stops answers to them.
     pub(crate) fn new(stop: ReplyStop) -> Self {
         Self { lines: Arc::new(Mutex::new(Some(LineInput::open()))), is_typing: Arc::default(), stop }
@@ -74,7 +74,7 @@ impl Person {
     }
 }
 
-impl Responder for Person {
+impl Responder for ChatResponder {
     fn respond<'a>(&'a self, asked: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
         Box::pin(self.answer(&asked.question.details))
     }

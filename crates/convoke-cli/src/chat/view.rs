@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use convoke_core::{Event, EventKind, FinishReason, Outcome, RunStream};
 use convoke_host::chat::{Chat, ReplyStop};
 
-use super::person::Person;
+use super::person::ChatResponder;
 use crate::failure::Failure;
 use crate::human;
 use crate::run::Signals;
@@ -14,7 +14,7 @@ use crate::terminal::{Output, Spinner};
 /// How the shell calls a process that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// Tells a conversation.
+/// The view of a conversation.
 pub(crate) struct ChatView<'a> {
     pub(crate) output: &'a mut Output,
     /// Whether only the end is told, as JSON.
@@ -26,14 +26,14 @@ pub(crate) struct ChatView<'a> {
     /// What the model is called.
     pub(crate) model: String,
     /// Whoever types, if somebody does.
-    pub(crate) person: Option<Person>,
-    /// ReplyStops an answer.
+    pub(crate) person: Option<ChatResponder>,
+    /// Stops an answer.
     pub(crate) stop: ReplyStop,
     pub(crate) signals: Signals,
 }
 
 impl ChatView<'_> {
-    /// Tells it to its end.
+    /// Shows it to its end.
     pub(crate) async fn run(mut self, mut stream: RunStream<Chat>) -> Result<Outcome<Chat>, Failure> {
         let mut answer = Answer::new(self.is_json);
         if self.has_words {
@@ -59,7 +59,7 @@ impl ChatView<'_> {
                     }
                 }
                 event = stream.next() => match event {
-                    Some(event) => self.tell(event, &mut answer)?,
+                    Some(event) => self.show(event, &mut answer)?,
                     None => break,
                 }
             }
@@ -67,7 +67,7 @@ impl ChatView<'_> {
         Ok(stream.outcome().await?)
     }
 
-    fn tell(&mut self, event: Event, answer: &mut Answer) -> Result<(), Failure> {
+    fn show(&mut self, event: Event, answer: &mut Answer) -> Result<(), Failure> {
         if event.replayed {
             return Ok(());
         }

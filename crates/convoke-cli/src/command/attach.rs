@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
-use convoke_core::{Error, Event, EventKind, QuestionId, RunStatus, Subscription, Timestamp};
+use convoke_core::store::RunRecord;
+use convoke_core::{Event, QuestionId, RunStatus, Timestamp};
 use convoke_history::json::{QuestionView, RunView};
-use convoke_history::progress::{PlannedNode, RunProgress};
+use convoke_history::progress::RunProgress;
 use convoke_history::{DisplayStatus, History, OpenQuestion};
-use convoke_host::{Host, planned};
+use convoke_host::{FollowedRun, FollowedState, Host};
 use serde_json::{Value, json};
 
 use super::questions::write_questions;
@@ -33,7 +33,12 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
     let mut signals = Signals::listen()?;
-    let mut attached = AttachedRun::begin(session, &record, all).await;
+    let store = Arc::clone(&session.store);
+    let host = configuration::load(all).ok().and_then(|config| {
+        Host::builder(config).store_file(&all.store).store(Arc::clone(&store)).build().ok()
+    });
+    let mut followed = FollowedRun::of(host.as_ref(), store, &record).await;
+    let mut attached = AttachedRun::begin(&followed, all);
     loop {
         tokio::select! {
             biased;
@@ -42,131 +47,48 @@ pub(super) async fn run(
                 session.output.note(&format!("run {} goes on without being watched", record.id));
                 return Ok(());
             }
-            event = attached.feed.next() => attached.take(event),
+            event = followed.next() => attached.show(event),
             () = tokio::time::sleep(LOOK) => {
-                if let Some(history) = attached.look(session, &record).await? {
-                    attached.display.finish(&attached.progress);
-                    return finish(session, &history);
+                let (events, state) = followed.look().await?;
+                events.into_iter().for_each(|event| attached.show(event));
+                attached.display.draw(&attached.progress);
+                match state {
+                    FollowedState::UnderWay => attached.ask(session, &record).await?,
+                    FollowedState::Ending => {}
+                    FollowedState::Over(history) => {
+                        attached.display.finish(&attached.progress);
+                        return finish(session, &history);
+                    }
                 }
             }
         }
     }
 }
 
-/// Whether nothing more is to be expected of it now.
-fn is_over(record: &RunRecord) -> bool {
-    DisplayStatus::of(record) != DisplayStatus::Status(RunStatus::Running)
-}
-
-/// Whether somebody has told it to end for good.
-async fn is_being_cancelled(session: &Session<'_>, record: &RunRecord) -> Result<bool, Failure> {
-    Ok(!session.store.mail(&record.id, CANCEL_CHANNEL, 0, 1).await?.is_empty())
-}
-
-/// Where the events of a run come from.
-enum Feed {
-    /// From its workflow, run again over the journal.
-    Workflow(Subscription),
-    /// From the journal alone: its workflow is another program's, or has changed. The number of the last entry that was shown.
-    Journal(u64),
-    /// No more come.
-    Ended,
-}
-
-impl Feed {
-    /// The next event of a subscription; of a journal, none come by themselves.
-    async fn next(&mut self) -> Option<Result<Event, Error>> {
-        match self {
-            Self::Workflow(events) => events.next().await,
-            Self::Journal(_) | Self::Ended => std::future::pending().await,
-        }
-    }
-}
-
 /// What was shown of a run so far.
 struct AttachedRun {
-    feed: Feed,
     progress: RunProgress,
     display: Display,
-    /// The last entry that something was shown of.
-    last: u64,
-    /// Whether anything was shown.
-    has_begun: bool,
-    /// Whether the end was.
-    has_ended: bool,
     /// Questions that were shown with the commands that answer them.
     asked: HashSet<QuestionId>,
 }
 
 impl AttachedRun {
-    async fn begin(session: &Session<'_>, record: &RunRecord, arguments: &Arguments) -> Self {
-        let (feed, verbosity, planned) = match subscribed(session, record, arguments).await {
-            Some((events, planned)) => (Feed::Workflow(events), Verbosity::Usual, planned),
-            // There is no tree to draw, so every call is told.
-            None => (Feed::Journal(0), Verbosity::Verbose, PlannedNode::workflow(&record.workflow)),
-        };
+    fn begin(followed: &FollowedRun, arguments: &Arguments) -> Self {
+        // Without a tree to draw, every call is told.
+        let verbosity = if followed.has_workflow() { Verbosity::Usual } else { Verbosity::Verbose };
         Self {
-            feed,
-            progress: RunProgress::new(&planned),
+            progress: RunProgress::new(followed.planned()),
             display: Display::new(verbosity, false, arguments.color, "Ctrl-C leaves"),
-            last: 0,
-            has_begun: false,
-            has_ended: false,
             asked: HashSet::new(),
         }
     }
 
-    /// Takes what a subscription gave.
-    fn take(&mut self, event: Option<Result<Event, Error>>) {
-        match event {
-            Some(Ok(event)) => self.show(event),
-            // What it does now is not what it did then. The journal says what that was.
-            Some(Err(_)) => self.feed = Feed::Journal(self.last),
-            None => (self.feed, self.has_ended) = (Feed::Ended, true),
-        }
-    }
-
     fn show(&mut self, event: Event) {
-        self.last = event.position.as_ref().map_or(self.last, |position| position.entry().max(self.last));
-        self.has_begun = true;
-        self.has_ended |= matches!(event.kind, EventKind::RunEnded(_));
         // For whoever watches, it happens now.
         let event = Event { replayed: false, ..event };
         self.progress.apply(&event);
         self.display.heard(&self.progress, &event);
-    }
-
-    /// Shows what is new where nothing comes by itself; gives the run if it is over and all of it was shown.
-    async fn look(&mut self, session: &mut Session<'_>, run: &RunRecord) -> Result<Option<History>, Failure> {
-        // Asked before and after: in between it may have been stopped, or cancelled.
-        let was_being_cancelled = is_being_cancelled(session, run).await?;
-        let Some(record) = session.store.run(&run.id).await? else {
-            return Ok(Some(History::load(&*session.store, &run.id).await?));
-        };
-        if let Feed::Journal(last) = self.feed {
-            let has_more = !self.has_begun || !session.store.entries(&run.id, last + 1, 1).await?.is_empty();
-            if has_more {
-                let history = History::load(&*session.store, &run.id).await?;
-                history.events_after(last).into_iter().for_each(|event| self.show(event));
-                self.feed = Feed::Journal(history.last_seq());
-            }
-        }
-        self.display.draw(&self.progress);
-        if !is_over(&record) {
-            self.ask(session, run).await?;
-            return Ok(None);
-        }
-        let is_shown = match DisplayStatus::of(&record) {
-            DisplayStatus::Idle => self.has_begun,
-            _ => self.has_ended || matches!(self.feed, Feed::Journal(_)),
-        };
-        let more_comes = record.status == RunStatus::Cancelled
-            && !fork_advice::is_cancelled_for_good(&record)
-            && (was_being_cancelled || is_being_cancelled(session, run).await?);
-        if !is_shown || more_comes {
-            return Ok(None);
-        }
-        Ok(Some(History::load(&*session.store, &run.id).await?))
     }
 
     /// Shows what a run waits for that somebody works on: whoever watches may be the one to answer.
@@ -181,20 +103,6 @@ impl AttachedRun {
         }
         Ok(())
     }
-}
-
-/// The events of a run and what it is going to do, if its workflow is known here.
-async fn subscribed(
-    session: &Session<'_>,
-    record: &RunRecord,
-    arguments: &Arguments,
-) -> Option<(Subscription, PlannedNode)> {
-    let config = configuration::load(arguments).ok()?;
-    let store = Arc::clone(&session.store);
-    let host = Host::builder(config).store_file(&arguments.store).store(store).build().ok()?;
-    let (loaded, _) = host.restore(record).ok()?;
-    let planned = planned(&**loaded.valid().ok()?);
-    Some((host.subscribe(&record.id, None).await.ok()?, planned))
 }
 
 /// Gives what it came to, as `convoke run` does.

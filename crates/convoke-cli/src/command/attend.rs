@@ -19,8 +19,8 @@ use crate::terminal::text;
 /// Reports that wait to be shown. If there are more, the oldest are shown and the rest is in the store.
 const REPORTS: usize = 1024;
 
-/// Something to say about a run.
-enum News {
+/// An event of a run that is attended to.
+enum AttendEvent {
     /// Worth knowing when it goes on.
     Note(RunId, String),
     /// It stopped, or did not go on.
@@ -35,13 +35,15 @@ pub(super) async fn run(
     let config = configuration::load(arguments)?;
     let host = Host::builder(config).store_file(&arguments.store).store(Arc::clone(&session.store));
     let host = Arc::new(host.build()?);
-    let (sender, mut news) = mpsc::channel(REPORTS);
+    let (sender, mut events) = mpsc::channel(REPORTS);
     let notes = sender.clone();
     let attendant = host
-        .attend_noting(move |run, note| drop(notes.try_send(News::Note(run.clone(), note.to_owned()))))?
+        .attend_noting(move |run, note| {
+            drop(notes.try_send(AttendEvent::Note(run.clone(), note.to_owned())))
+        })?
         .at_once(wanted.at_once)
         .report(move |run, outcome| {
-            drop(sender.try_send(News::Stopped(run.clone(), Box::new(outcome.clone()))));
+            drop(sender.try_send(AttendEvent::Stopped(run.clone(), Box::new(outcome.clone()))));
         });
     if !wanted.once {
         session.output.aside("goes on with runs of this folder as soon as they can; Ctrl-C ends that");
@@ -58,14 +60,14 @@ pub(super) async fn run(
     let ended = loop {
         tokio::select! {
             biased;
-            Some(news) = news.recv() => reporter.tell(session, news).await?,
+            Some(event) = events.recv() => reporter.report(session, event).await?,
             ended = &mut attending => break ended,
             // What is under way is left where it is: whoever attends next goes on with it.
             _ = signals.next() => break Ok(()),
         }
     };
-    while let Ok(news) = news.try_recv() {
-        reporter.tell(session, news).await?;
+    while let Ok(event) = events.try_recv() {
+        reporter.report(session, event).await?;
     }
     ended?;
     match wanted.once && reporter.has_failures {
@@ -84,14 +86,14 @@ struct Reporter {
 }
 
 impl Reporter {
-    async fn tell(&mut self, session: &mut Session<'_>, news: News) -> Result<(), Failure> {
-        match news {
-            News::Note(run, note) => {
+    async fn report(&mut self, session: &mut Session<'_>, event: AttendEvent) -> Result<(), Failure> {
+        match event {
+            AttendEvent::Note(run, note) => {
                 session.output.note(&format!("{run}: {note}"));
                 self.notes.entry(run).or_default().push(note);
                 Ok(())
             }
-            News::Stopped(run, outcome) => {
+            AttendEvent::Stopped(run, outcome) => {
                 let notes = self.notes.remove(&run).unwrap_or_default();
                 match *outcome {
                     // Nothing is written of how it ended: it is to be gone on with again.

@@ -1,21 +1,21 @@
 //! `convoke chat`
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
-use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime, Transcript};
+use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus};
 use convoke_history::json::UsageView;
-use convoke_host::RunTelemetry;
-use convoke_host::chat::{Chat, FirstWords, ReplyStop, workflow};
-use convoke_store::MemoryStore;
+use convoke_host::chat::{Chat, ChatError, ContinuedChat, PreparedChat, StoredChat};
 use serde_json::json;
 
 use crate::arguments::{self, Arguments};
-use crate::chat::{ChatView, Person, cut_short, resume};
+use crate::chat::{ChatResponder, ChatView, cut_short};
 use crate::failure::{Exit, Failure};
+use crate::files;
 use crate::host;
 use crate::logging;
 use crate::run::{Signals, open};
+use crate::select;
 use crate::session::Session;
 use crate::terminal::Output;
 
@@ -30,7 +30,7 @@ pub(crate) async fn run(
     let earlier = match &wanted.resume {
         Some(run) => {
             let session = Session::open_or_make(arguments, output)?;
-            let earlier = resume::find(&session, run).await?;
+            let earlier = find(&session, run).await?;
             let is_silent = !has_words && !io::stdin().is_terminal();
             if is_silent && earlier.awaits_words(&*session.store).await? {
                 return Err(nothing_to_say());
@@ -40,12 +40,8 @@ pub(crate) async fn run(
         None => None,
     };
     let mut chat = chat_of(wanted, opening.clone());
-    if let Some(earlier) = &earlier
-        && wanted.model.is_none()
-    {
-        // What was said to one model is not said to another unless somebody asks for that.
-        chat.model.clone_from(&earlier.chat.model);
-        chat.model_asked = earlier.chat.model_asked;
+    if let Some(earlier) = &earlier {
+        chat.keep_model_of(&earlier.chat);
     }
     let models = host::load(arguments)?.models()?;
     let choice = models.choose(chat.model.as_deref()).await?;
@@ -60,24 +56,15 @@ pub(crate) async fn run(
             "this conversation does not say which model it was held with: it goes on with {name}; `-m` names another"
         ));
     }
-    // It may be gone on with from another folder.
-    chat.model = Some(name.clone().absolute().to_string());
-    let mut model = open(&models, &name, output).await?;
-    // Who asks for a model by name gets that one or an error.
-    if !chat.model_asked {
-        model = models.falling_back(model, &models.config.fallback());
-    }
-    let stop = ReplyStop::new();
-    let person = io::stdin().is_terminal().then(|| Person::new(stop.clone()));
+    let model = open(&models, &name, output).await?;
+    let mut notes = Vec::new();
+    let prepared = PreparedChat::new(&models, chat, &name, model, &mut notes);
+    let stop = prepared.stop().clone();
+    let person = io::stdin().is_terminal().then(|| ChatResponder::new(stop.clone()));
     if is_conversation && person.is_some() {
         output.aside(&format!("{name} · /help says what can be typed; /quit or Ctrl-D leaves"));
     }
-    let workflow = workflow(stop.over(model));
-    let mut notes = Vec::new();
-    let telemetry = RunTelemetry::start(&models.config, &mut notes);
     host::tell(&notes, output);
-    let runtime = telemetry.watch(Runtime::builder());
-    let limits = models.config.limits();
     let view = |output, signals| ChatView {
         output,
         is_json: arguments.json,
@@ -89,31 +76,20 @@ pub(crate) async fn run(
         signals,
     };
     if wanted.forget {
-        let runtime = runtime.responder(FirstWords::new(None, person.clone()));
-        let runtime = runtime.store(MemoryStore::new()).build();
-        let stream = runtime.start(&workflow, chat).limits(limits).stream();
-        let told = view(output, Signals::listen()?).run(stream).await;
+        let (stream, telemetry) = prepared.start(None, None, person.clone());
+        let watched = view(output, Signals::listen()?).run(stream).await;
         logging::finish(&telemetry, output).await;
-        return ended(told?, None, output, arguments.json).map(drop);
+        return ended(watched?, None, output, arguments.json).map(drop);
     }
     let mut session = Session::open_or_make(arguments, output)?;
-    let (continued, unsaid) = match earlier {
-        Some(earlier) => {
-            let continued = resume::go_on(&mut session, earlier, opening).await?;
-            (Some(continued.run), continued.unsaid)
-        }
-        None => (None, None),
+    let continued = match earlier {
+        Some(earlier) => Some(go_on(&mut session, earlier, opening).await?),
+        None => None,
     };
-    let runtime = runtime.responder(FirstWords::new(unsaid, person.clone()));
-    let runtime = runtime.shared_store(Arc::clone(&session.store)).build();
-    let start = match continued {
-        Some(run) => runtime.resume(&workflow, run),
-        None => runtime.start(&workflow, chat),
-    };
-    let stream = start.limits(limits).stream();
-    let told = view(session.output, Signals::listen()?).run(stream).await;
+    let (stream, telemetry) = prepared.start(Some(Arc::clone(&session.store)), continued, person.clone());
+    let watched = view(session.output, Signals::listen()?).run(stream).await;
     logging::finish(&telemetry, session.output).await;
-    let outcome = told?;
+    let outcome = watched?;
     let again = session.about("chat --continue", &outcome.run, "");
     let has_said = outcome.state.last.is_some();
     let run = outcome.run.clone();
@@ -130,6 +106,53 @@ pub(crate) async fn run(
     Ok(())
 }
 
+/// The conversation of this run; for `last` the newest one that can go on.
+async fn find(session: &Session<'_>, wanted: &str) -> Result<StoredChat, Failure> {
+    if wanted != select::LAST {
+        let record = select::run(session, wanted).await?;
+        return StoredChat::of(record).map_err(|error| match error {
+            ChatError::NotAChat { .. } => Failure::from(error)
+                .hint(format!("`{}` lists conversations", session.command("runs --workflow chat"))),
+            other => other.into(),
+        });
+    }
+    StoredChat::newest(&*session.store).await?.ok_or_else(|| {
+        Failure::not_found(format!("there is no conversation in {} that can go on", session.place))
+            .hint("`convoke chat` begins one; a question with its answer, `convoke chat \"…\"`, is over")
+    })
+}
+
+/// The run that it goes on in, with these words said in it, if there are any, or to be said in it.
+async fn go_on(
+    session: &mut Session<'_>,
+    earlier: StoredChat,
+    words: Option<String>,
+) -> Result<ContinuedChat, Failure> {
+    let before = earlier.run().clone();
+    let continued = earlier.go_on(&session.store, words).await?;
+    let run = &continued.run;
+    if *run != before {
+        session.output.note(&format!("the conversation of run {before} was over; it goes on in run {run}"));
+    }
+    Ok(continued)
+}
+
+impl From<ChatError> for Failure {
+    fn from(error: ChatError) -> Self {
+        let message = error.to_string();
+        match error {
+            ChatError::Store(error) => error.into(),
+            ChatError::Run(error) => error.into(),
+            ChatError::Over { .. } => Self::failed(message)
+                .hint("a conversation that is to go on begins with `convoke chat` and no text"),
+            ChatError::NotWaiting { .. } => {
+                Self::failed(message).hint("leave the text out to have its answer")
+            }
+            _ => Self::failed(message),
+        }
+    }
+}
+
 fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
     let mut params = ModelParams::default();
     params.max_tokens = wanted.max_tokens;
@@ -141,16 +164,15 @@ fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
         model: wanted.model.clone(),
         model_asked: wanted.model.is_some(),
         params,
-        said: Transcript::new(),
-        last: None,
+        ..Chat::default()
     }
 }
 
 /// What is said first, if it is not to be typed. A conversation that goes on may have an answer to give before anybody speaks.
 fn opening(wanted: &arguments::Chat) -> Result<Option<String>, Failure> {
     let words = match wanted.prompt.as_deref() {
-        Some("-") => typed()?,
-        None if !io::stdin().is_terminal() => typed()?,
+        Some("-") => files::standard_input()?,
+        None if !io::stdin().is_terminal() => files::standard_input()?,
         Some(words) => words.to_owned(),
         None => return Ok(None),
     };
@@ -165,14 +187,6 @@ fn opening(wanted: &arguments::Chat) -> Result<Option<String>, Failure> {
 
 fn nothing_to_say() -> Failure {
     Failure::usage("there is nothing to say").hint("write `convoke chat 'WHAT TO SAY'`")
-}
-
-fn typed() -> Result<String, Failure> {
-    let mut words = String::new();
-    io::stdin()
-        .read_to_string(&mut words)
-        .map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
-    Ok(words)
 }
 
 /// What came of it; `kept` is its run, if it was kept.

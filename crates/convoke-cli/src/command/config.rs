@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use convoke_config::import;
-use convoke_config::schema::{self, KEYS, Key};
-use convoke_config::{Config, FileLocations, FileScope, Origin, Setting};
+use convoke_config::{Config, FileLocations, ListedSetting, Problem, import, is_listed};
 use convoke_host::HostError;
 use convoke_models::choose::Service;
 use convoke_models::{Credentials, choose::KeySource};
-use convoke_text::nearest;
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, ConfigCommand};
@@ -57,11 +54,12 @@ fn translate(arguments: &Arguments, file: &Path, to: &Path, output: &mut Output)
 
 fn show(arguments: &Arguments, section: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
-    if let Some(section) = section {
-        must_be_known(section)?;
-    }
-    let mut rows: Vec<Row> = KEYS.iter().flat_map(|key| rows(&config, key)).collect();
-    rows.retain(|row| is_in(&row.name, section));
+    let rows = config.listing(section, &[KEYS_SECTION]).map_err(|unknown| {
+        Failure::usage(unknown.to_string()).hint(match &unknown.near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", unknown.known.join(", ")),
+        })
+    })?;
     let with_keys = section.is_none_or(|section| section == KEYS_SECTION);
     let credentials = with_keys.then(|| config.credentials()).transpose();
     // Keys that cannot be read are no reason to keep the rest back.
@@ -76,7 +74,7 @@ fn show(arguments: &Arguments, section: Option<&str>, output: &mut Output) -> Re
     if section.is_none() && !config.warnings().is_empty() {
         output.problems(config.warnings());
     }
-    if is_in("telemetry.endpoint", section)
+    if is_listed("telemetry.endpoint", section)
         && let Err(error) = config.telemetry()
     {
         output.note(&error.to_string());
@@ -84,53 +82,11 @@ fn show(arguments: &Arguments, section: Option<&str>, output: &mut Output) -> Re
     Ok(credentials.map(drop).map_err(HostError::from)?)
 }
 
-/// A value as it is shown.
-struct Row {
-    key: &'static Key,
-    name: String,
-    /// `None` if nobody set it.
-    setting: Option<Setting>,
-}
-
-/// The rows of a key: what is set, or the default. Those with names of the user's come together, name by name.
-fn rows(config: &Config, key: &'static Key) -> Vec<Row> {
-    let is_like = |other: &Key| match key.is_named() {
-        true => other.is_named() && other.section() == key.section(),
-        false => other.path == key.path,
-    };
-    if KEYS.iter().find(|other| is_like(other)).is_some_and(|first| first.path != key.path) {
-        return Vec::new();
-    }
-    let set = config.settings().iter().filter(|setting| is_like(setting.key));
-    let mut rows: Vec<Row> =
-        set.map(|setting| Row { key, name: setting.name.clone(), setting: Some(setting.clone()) }).collect();
-    if rows.is_empty() && !key.is_named() {
-        rows.push(Row { key, name: key.path.to_owned(), setting: None });
-    }
-    rows
-}
-
-/// Whether a key is in what was asked for.
-fn is_in(path: &str, section: Option<&str>) -> bool {
-    let Some(section) = section else { return true };
-    let mut parts = path.split('.');
-    section.split('.').all(|asked| parts.next().is_some_and(|part| part == asked || part == "*"))
-}
-
-fn must_be_known(section: &str) -> Result<(), Failure> {
-    if section == KEYS_SECTION || KEYS.iter().any(|key| is_in(key.path, Some(section))) {
-        return Ok(());
-    }
-    let known: Vec<_> = schema::sections().chain([KEYS_SECTION]).collect();
-    let failure = Failure::usage(format!("there is no section or key `{section}`"));
-    Err(match nearest(section, known.iter().copied().chain(KEYS.iter().map(|key| key.path))) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint(format!("there are {}", known.join(", "))),
-    })
-}
+/// A service, where its key is from, and what is said of that.
+type ServiceKey = (&'static str, Option<KeySource>, String);
 
 /// The keys of services: what is said of each, and where it is from.
-fn services(config: &Config, credentials: &Credentials) -> Vec<(&'static str, Option<KeySource>, String)> {
+fn services(config: &Config, credentials: &Credentials) -> Vec<ServiceKey> {
     let all = Service::ALL.iter().filter(|service| !service.key_variables.is_empty());
     all.map(|service| match credentials.key(service, config.environment()) {
         Some((_, place)) => {
@@ -146,8 +102,8 @@ fn services(config: &Config, credentials: &Credentials) -> Vec<(&'static str, Op
 }
 
 fn print(
-    rows: &[Row],
-    services: Option<&[(&'static str, Option<KeySource>, String)]>,
+    rows: &[ListedSetting],
+    services: Option<&[ServiceKey]>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let names = rows.iter().map(|row| row.name.len());
@@ -180,28 +136,9 @@ fn print(
     Ok(())
 }
 
-fn as_json(
-    config: &Config,
-    rows: &[Row],
-    services: Option<&[(&'static str, Option<KeySource>, String)]>,
-) -> Value {
-    let settings: Vec<Value> = rows
-        .iter()
-        .map(|row| match &row.setting {
-            Some(setting) => {
-                json!({"key": row.name, "value": setting.value.to_json(), "origin": origin(&setting.origin)})
-            }
-            None => json!({"key": row.name, "value": null, "default": row.key.default, "origin": {"kind": "default"}}),
-        })
-        .collect();
-    let mut warnings: Vec<Value> = config
-        .warnings()
-        .iter()
-        .map(|problem| {
-            let place = problem.line();
-            json!({"message": problem.message, "file": place.map(|(file, _)| file), "line": place.map(|(_, line)| line)})
-        })
-        .collect();
+fn as_json(config: &Config, rows: &[ListedSetting], services: Option<&[ServiceKey]>) -> Value {
+    let settings: Vec<Value> = rows.iter().map(ListedSetting::to_json).collect();
+    let mut warnings: Vec<Value> = config.warnings().iter().map(Problem::to_json).collect();
     if let Err(error) = config.telemetry() {
         warnings.push(json!({"message": error.to_string(), "file": null, "line": null}));
     }
@@ -218,19 +155,6 @@ fn as_json(
         all["keys"] = Value::Object(keys.collect());
     }
     all
-}
-
-fn origin(origin: &Origin) -> Value {
-    match origin {
-        Origin::Default => json!({"kind": "default"}),
-        Origin::File { path, line, scope } => {
-            let kind = if *scope == FileScope::User { "user_file" } else { "folder_file" };
-            json!({"kind": kind, "file": path, "line": line})
-        }
-        Origin::Variable(name) => json!({"kind": "variable", "name": name}),
-        Origin::Flag(name) => json!({"kind": "flag", "name": name}),
-        Origin::Several(all) => all.iter().map(self::origin).collect(),
-    }
 }
 
 fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {

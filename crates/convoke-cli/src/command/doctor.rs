@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
     if arguments.json {
         output.json(&as_json(&models, &choice, trial.as_ref(), &standings, &checkup))?;
     } else {
-        tell(&models, &choice, trial.as_ref(), &standings, &checkup, output)?;
+        print(&models, &choice, trial.as_ref(), &standings, &checkup, output)?;
     }
     let wrong: Vec<&str> =
         checkup.iter().filter_map(|(name, found)| (!found.works()).then_some(name)).collect();
@@ -60,7 +60,7 @@ fn no_model() -> Failure {
         .hint("set a provider's key, start Ollama, or build with the cargo feature `local`")
 }
 
-fn tell(
+fn print(
     models: &Models,
     choice: &ModelChoice,
     trial: Option<&Result<String, Failure>>,

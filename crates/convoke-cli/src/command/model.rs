@@ -67,7 +67,7 @@ pub(crate) async fn run(
                     "installed": info.installed.as_ref().map(installed_json),
                 }));
             }
-            tell(&info, output)
+            print_info(&info, output)
         }
     }
 }
@@ -152,7 +152,7 @@ fn installed_json(installed: &InstalledModel) -> Value {
     })
 }
 
-fn tell(info: &ModelInfo, output: &mut Output) -> Result<(), Failure> {
+fn print_info(info: &ModelInfo, output: &mut Output) -> Result<(), Failure> {
     let mut rows: Vec<(&str, String)> = Vec::new();
     if let Some(entry) = &info.entry {
         rows.push(("name", entry.name.clone()));

@@ -49,12 +49,12 @@ pub(crate) async fn run(
             })?;
             let to = to.clone().unwrap_or_else(|| arguments.store.clone());
             must_be_out_of_reach(&config, &to)?;
-            tell(arguments, &move_runs(&places.project, &from, &to).await?, output)
+            print_moved(arguments, &move_runs(&places.project, &from, &to).await?, output)
         }
     }
 }
 
-fn tell(arguments: &Arguments, moved: &MovedRuns, output: &mut Output) -> Result<(), Failure> {
+fn print_moved(arguments: &Arguments, moved: &MovedRuns, output: &mut Output) -> Result<(), Failure> {
     if arguments.json {
         return output.json(&json!({"runs": moved.runs, "from": moved.from, "to": moved.to}));
     }

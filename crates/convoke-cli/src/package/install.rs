@@ -5,7 +5,6 @@ use convoke_package::{InstallOptions, Package};
 use serde_json::json;
 
 use super::arguments::Install;
-use super::verification_json;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::shell;
@@ -35,7 +34,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
             "name": installed.name,
             "version": installed.version,
             "path": installed.path,
-            "signature": verification_json(&installed.verification),
+            "signature": installed.verification,
             "dependencies": dependencies,
         }));
     }

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use convoke_host::{SimilarPackage, installed_packages, package_named, similar_package};
-use convoke_package::InstalledVersion;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::Uninstall;
 use super::home;
@@ -18,7 +17,7 @@ pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Fai
     let home = home()?;
     let all = convoke_package::installed(&home)?;
     if arguments.json {
-        return output.json(&all.iter().map(as_json).collect::<Vec<_>>());
+        return output.json(&json!(all));
     }
     if all.is_empty() {
         output.note(&format!(
@@ -54,7 +53,7 @@ pub(super) fn remove(arguments: &Arguments, wanted: &Uninstall, output: &mut Out
         }
     }
     match arguments.json {
-        true => output.json(&found.iter().map(as_json).collect::<Vec<_>>()),
+        true => output.json(&json!(found)),
         false => Ok(()),
     }
 }
@@ -88,8 +87,4 @@ pub(crate) fn meant(path: &Path) -> Option<String> {
         SimilarPackage::Named(name) => format!("did you mean the package `{name}`?"),
         _ => return None,
     })
-}
-
-fn as_json(found: &InstalledVersion) -> Value {
-    json!({"name": found.name, "version": found.version, "path": found.path})
 }

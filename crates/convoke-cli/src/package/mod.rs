@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use convoke_config::Environment;
 use convoke_host::{packages_folder, trust_only, trust_store};
 use convoke_package::{KeyError, Package, PackageError, TrustStore, Verification};
-use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -35,19 +34,6 @@ pub(crate) fn command(
         PackageCommand::Uninstall(wanted) => installed::remove(arguments, wanted, output),
         PackageCommand::Keygen(wanted) => keys::generate(arguments, wanted, output),
         PackageCommand::Trust(wanted) => keys::trust(arguments, wanted, output),
-    }
-}
-
-fn verification_json(verification: &Verification) -> Value {
-    match verification {
-        Verification::Verified { key, name } => {
-            json!({"state": "verified", "key": key.as_str(), "name": name})
-        }
-        Verification::Unsigned => json!({"state": "unsigned"}),
-        Verification::UnknownKey { fingerprint } => {
-            json!({"state": "unknown_key", "key": fingerprint.as_ref().map(|key| key.as_str())})
-        }
-        Verification::Invalid { reason } => json!({"state": "invalid", "reason": reason}),
     }
 }
 

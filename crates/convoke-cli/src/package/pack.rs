@@ -9,7 +9,7 @@ use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
 use serde_json::json;
 
 use super::arguments::Pack;
-use super::{title, verification_json};
+use super::title;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::human;
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> 
             "path": path,
             "bytes": bytes.len(),
             "manifest": package.manifest(),
-            "signature": verification_json(&verification),
+            "signature": verification,
             "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
             "left_out": left_out,
         }));

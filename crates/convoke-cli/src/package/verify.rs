@@ -5,7 +5,7 @@ use convoke_package::{Package, Verification};
 use serde_json::json;
 
 use super::arguments::Verify;
-use super::{title, verification_json};
+use super::title;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::human;
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -
             .collect();
         output.json(&json!({
             "manifest": package.manifest(),
-            "signature": verification_json(&verification),
+            "signature": verification,
             "files": files,
         }))?;
     } else {

@@ -1,4 +1,4 @@
-//! What needs a session to be shown: questions and calls in doubt, with the commands that settle them.
+//! Questions and calls in doubt as lines, with the commands of a session that settle them.
 
 mod in_doubt;
 mod question;

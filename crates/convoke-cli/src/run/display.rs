@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use convoke_core::{Event, Timestamp};
-use convoke_history::lines::{LogLines, LogOptions, View, draw};
+use convoke_history::lines::{Canvas, LogLines, LogOptions, draw};
 use convoke_history::progress::RunProgress;
 use convoke_host::models::reading;
 use convoke_telemetry::logging;
@@ -75,8 +75,8 @@ impl Display {
             // The cursor stands in the line below.
             let height = height.saturating_sub(1);
             let (now, says, interrupt) = (Timestamp::now(), self.says, self.interrupt);
-            let view = View { width, height, now, says, reading: reading(), interrupt };
-            screen.draw(&draw(progress, view), width);
+            let canvas = Canvas { width, height, now, says, reading: reading(), interrupt };
+            screen.draw(&draw(progress, canvas), width);
         }
     }
 

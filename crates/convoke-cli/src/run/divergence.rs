@@ -23,7 +23,7 @@ pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source
     };
     let files = before.agentfile().zip(source.definition.agentfile());
     let changes = files.map(|(before, now)| changed_texts(&before, now)).unwrap_or_default();
-    let changes: Vec<String> = changes.iter().map(told).collect();
+    let changes: Vec<String> = changes.iter().map(in_one_sentence).collect();
     let changed = match changes.is_empty() {
         true => "the file has changed".to_owned(),
         false => changes.join("; "),
@@ -57,7 +57,7 @@ pub(super) fn otherwise(
     }
 }
 
-fn told(changed: &ChangedText) -> String {
+fn in_one_sentence(changed: &ChangedText) -> String {
     let shown = |text: &str| text::cut(&text::one_line(text), SHOWN);
     format!(
         "the text of {} `{}` has changed: \"{}\" → \"{}\"",

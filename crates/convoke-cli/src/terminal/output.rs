@@ -175,7 +175,7 @@ impl Output {
         // On a terminal both streams end up in the same place: keep their order. If results cannot be written, the next
         // one will say so.
         let _ = self.results.flush();
-        self.tell("note", Tone::Accent, note);
+        self.labelled("note", Tone::Accent, note);
     }
 
     /// An error with its hints, on standard error; where JSON was asked for and is not given yet, also as the result.
@@ -190,18 +190,18 @@ impl Output {
         if let Some(problems) = &report.problems {
             self.file_problems(problems);
         }
-        self.tell("error", Tone::Bad, &report.message);
+        self.labelled("error", Tone::Bad, &report.message);
         for detail in &report.details {
             for line in text::wrap_sentence(&format!("  {}", text::clean(detail)), note_width(), 4) {
                 let _ = writeln!(io::stderr(), "{line}");
             }
         }
         for hint in &report.hints {
-            self.tell("hint", Tone::Accent, hint);
+            self.labelled("hint", Tone::Accent, hint);
         }
     }
 
-    fn tell(&self, label: &str, tone: Tone, message: &str) {
+    fn labelled(&self, label: &str, tone: Tone, message: &str) {
         // If standard error is closed there is nobody left to tell.
         let whole = format!("{label}: {}", text::clean(message));
         for (index, line) in text::wrap_sentence(&whole, note_width(), 2).iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How long a scope was at work before its run was gone on with, as far as the journal knows.
+//! The time a scope was at work before its run was gone on with, as far as the journal knows.
 //!
 //! Time passes in effects: every one that takes time says when it began, so what was used follows from the entries there are, also from
 //! those of older versions, and nothing is written down for it. While nobody works on a run none of its effects is under way, and

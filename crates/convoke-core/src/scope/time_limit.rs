@@ -1,4 +1,4 @@
-//! When the time of a scope is up.
+//! The time limit of a scope: its deadline, and the error when that has passed.
 //!
 //! A limit counts over the whole life of a run: what the journal has of a scope has taken its time, and is answered at once when the run
 //! is gone on with. While it is answered the limit stands back, because nothing of what has happened must end otherwise than it did.

@@ -14,7 +14,7 @@ use super::worker::{WorkResult, Worker};
 use super::workflow_context::{WorkflowContext, borrowed};
 use super::{available_tools, events};
 use crate::agentfile::Template;
-use crate::context::{Briefing, FittedPrompt, Role, SystemParts, Task, system};
+use crate::context::{Briefing, FittedPrompt, Role, Task};
 use crate::plan::{PlannedAgent, PlannedNode, PlannedPersona};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, StandingCorrections};
@@ -204,15 +204,13 @@ impl AgentAttempt<'_> {
             name: &agent.name,
             model: around.model(&agent.settings, scope)?,
             settings: &agent.settings,
-            system: system(&SystemParts {
-                role: Role::Agent { persona: &persona.text },
-                context: &around.context(&agent.settings),
-                workspace: "",
-                skills: &around.equipment.skills.introduction(&tools),
-                guidance: around.guidance(&tools, &on_demand, spawning),
-                research: around.research(),
-                fence: &around.fence,
-            }),
+            system: around.system(
+                Role::Agent { persona: &persona.text },
+                &agent.settings,
+                &tools,
+                &on_demand,
+                spawning,
+            ),
             tools,
             on_demand,
             fence: &around.fence,

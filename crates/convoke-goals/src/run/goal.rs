@@ -13,7 +13,7 @@ use super::worker::{WorkResult, Worker};
 use super::workflow_context::{WorkflowContext, borrowed};
 use super::{available_tools, events, fan_out};
 use crate::agentfile::model::Type;
-use crate::context::{Briefing, FittedPrompt, Role, SystemParts, system};
+use crate::context::{Briefing, FittedPrompt, Role};
 use crate::plan::{PlannedGoal, PlannedNode, SupervisedBy};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, StandingCorrections};
@@ -263,15 +263,7 @@ impl Pursuit<'_> {
             name: &goal.name,
             model: around.model(&goal.settings, scope)?,
             settings: &goal.settings,
-            system: system(&SystemParts {
-                role: Role::Goal,
-                context: &around.context(&goal.settings),
-                workspace: around.workspace_for(&tools, &on_demand),
-                skills: &around.equipment.skills.introduction(&tools),
-                guidance: around.guidance(&tools, &on_demand, spawning),
-                research: around.research(),
-                fence: &around.fence,
-            }),
+            system: around.system(Role::Goal, &goal.settings, &tools, &on_demand, spawning),
             tools,
             on_demand,
             fence: &around.fence,

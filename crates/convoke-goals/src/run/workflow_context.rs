@@ -11,7 +11,9 @@ use super::called_tools::CalledTools;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
-use crate::context::{Fence, FittedPrompt, Guidance, MissingValue, TemplateFiller};
+use crate::context::{
+    Fence, FittedPrompt, Guidance, MissingValue, Role, SystemParts, TemplateFiller, system,
+};
 use crate::equipment::Equipment;
 use crate::plan::{Plan, WorkerSettings};
 use crate::rules::Rules;
@@ -135,15 +137,39 @@ impl WorkflowContext {
         if wanted && names.len() >= WORTH_IT { names } else { Vec::new() }
     }
 
+    /// The system message for somebody with these tools. Agents that the file describes are not told of the folder.
+    pub(super) fn system(
+        &self,
+        role: Role<'_>,
+        settings: &WorkerSettings,
+        tools: &Toolset,
+        on_demand: &[String],
+        spawning: bool,
+    ) -> String {
+        let workspace = match role {
+            Role::Agent { .. } => "",
+            _ => self.workspace_for(tools, on_demand),
+        };
+        system(&SystemParts {
+            role,
+            context: &self.context(settings),
+            workspace,
+            skills: &self.equipment.skills.introduction(tools),
+            guidance: self.guidance(tools, on_demand, spawning),
+            research: self.research(),
+            fence: &self.fence,
+        })
+    }
+
     /// What is told of the folder to somebody with these tools: nothing to whoever cannot look into it, or has to open the
     /// tools for that first.
-    pub(super) fn workspace_for(&self, tools: &Toolset, on_demand: &[String]) -> &str {
+    fn workspace_for(&self, tools: &Toolset, on_demand: &[String]) -> &str {
         let is_told = !self.rules.reworded() || (!tools.is_empty() && on_demand.is_empty());
         if is_told { &self.workspace } else { "" }
     }
 
     /// What somebody with these tools is told of them. Who has to open them first reads there what they are for.
-    pub(super) fn guidance(&self, tools: &Toolset, on_demand: &[String], spawning: bool) -> Guidance {
+    fn guidance(&self, tools: &Toolset, on_demand: &[String], spawning: bool) -> Guidance {
         let at_hand = |name| tools.names().any(|tool| tool == name) && on_demand.is_empty();
         Guidance {
             tools: !tools.is_empty(),

@@ -65,11 +65,11 @@ impl<'a> Sealing<'a> {
         match delta {
             ReplyDelta::Text(more) => {
                 self.interrupt_all_but(Some(BlockKind::Text), ready);
-                tell(ready, ReplyDelta::Text, self.text.push(seals, &more));
+                push_delta(ready, ReplyDelta::Text, self.text.push(seals, &more));
             }
             ReplyDelta::Reasoning(more) => {
                 self.interrupt_all_but(Some(BlockKind::Reasoning), ready);
-                tell(ready, ReplyDelta::Reasoning, self.reasoning.push(seals, &more));
+                push_delta(ready, ReplyDelta::Reasoning, self.reasoning.push(seals, &more));
             }
             ReplyDelta::ToolCallArguments { index, delta } => {
                 self.interrupt_all_but(Some(BlockKind::Call), ready);
@@ -107,10 +107,10 @@ impl<'a> Sealing<'a> {
 
     fn interrupt_all_but(&mut self, going_on: Option<BlockKind>, ready: &mut Ready) {
         if going_on != Some(BlockKind::Text) {
-            tell(ready, ReplyDelta::Text, self.text.interrupt(self.seals));
+            push_delta(ready, ReplyDelta::Text, self.text.interrupt(self.seals));
         }
         if going_on != Some(BlockKind::Reasoning) {
-            tell(ready, ReplyDelta::Reasoning, self.reasoning.interrupt(self.seals));
+            push_delta(ready, ReplyDelta::Reasoning, self.reasoning.interrupt(self.seals));
         }
         if going_on != Some(BlockKind::Call) {
             for (index, arguments) in std::mem::take(&mut self.arguments) {
@@ -143,7 +143,7 @@ enum BlockKind {
     Call,
 }
 
-fn tell(ready: &mut Ready, delta: impl Fn(String) -> ReplyDelta, text: String) {
+fn push_delta(ready: &mut Ready, delta: impl Fn(String) -> ReplyDelta, text: String) {
     if !text.is_empty() {
         ready.push_back(Ok(delta(text)));
     }

@@ -36,7 +36,7 @@ where
     let mut request = ModelRequest::new(Vec::from(messages));
     request.output = Some(shape.output().clone());
     request.params = params.clone();
-    let (said, problem) = match hear(scope, model, &request, &shape, &check).await? {
+    let (said, problem) = match ask_once(scope, model, &request, &shape, &check).await? {
         Ok(answer) => return Ok(ModelAnswer::Answer(answer)),
         Err(unusable) => unusable,
     };
@@ -47,14 +47,14 @@ where
     request.messages.push(Message::user(format!(
         "That cannot be used: {problem}. Answer again, with one JSON object of the form asked for and nothing else."
     )));
-    Ok(match hear(scope, model, &request, &shape, &check).await? {
+    Ok(match ask_once(scope, model, &request, &shape, &check).await? {
         Ok(answer) => ModelAnswer::Answer(answer),
         Err((said, problem)) => ModelAnswer::Unreadable { said, problem },
     })
 }
 
 /// One call: the answer, or what was said and what is wrong with it.
-async fn hear<R: DeserializeOwned, T>(
+async fn ask_once<R: DeserializeOwned, T>(
     scope: &Scope,
     model: &Arc<dyn Model>,
     request: &ModelRequest,

@@ -84,7 +84,7 @@ impl SupervisedTask<'_> {
             );
         }
         let answer = scope.ask(self.human.question(review, about)).await?;
-        self.tell(scope, "human", told(&answer)).await;
+        self.emit(scope, "human", answer_json(&answer)).await;
         let by = if answer.by.is_empty() { "a person" } else { &answer.by };
         let text = match answer.decision {
             Decision::Approve => return Ok(NextAction::Accepted),
@@ -109,25 +109,25 @@ impl SupervisedTask<'_> {
     }
 }
 
-/// What listeners are told of an answer.
-fn told(answer: &Answer) -> Value {
-    let mut told = json!({"by": answer.by});
+/// An answer, for listeners.
+fn answer_json(answer: &Answer) -> Value {
+    let mut document = json!({"by": answer.by});
     match &answer.decision {
-        Decision::Approve => told["decision"] = json!("approve"),
+        Decision::Approve => document["decision"] = json!("approve"),
         Decision::Revise { text } => {
-            told["decision"] = json!("revise");
-            told["text"] = json!(text);
+            document["decision"] = json!("revise");
+            document["text"] = json!(text);
         }
         Decision::Reject { reason } => {
-            told["decision"] = json!("reject");
-            told["reason"] = json!(reason);
+            document["decision"] = json!("reject");
+            document["reason"] = json!(reason);
         }
-        other => told["decision"] = json!(other),
+        other => document["decision"] = json!(other),
     }
-    told
+    document
 }
 
-/// What a person is told about why they are asked.
+/// Why a person is asked, in words for them.
 pub(super) fn noticed(triggers: &[Trigger]) -> String {
     if triggers.is_empty() {
         return "Nothing about it was noticed; it is to be looked at before it counts.".to_owned();

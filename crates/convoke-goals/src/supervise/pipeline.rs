@@ -122,7 +122,7 @@ impl SupervisedTask<'_> {
                 fence: self.fence,
             };
             review.triggers = self.supervisor.reconcile(&review);
-            self.tell(scope, "reconcile", json!({"triggers": review.triggers})).await;
+            self.emit(scope, "reconcile", json!({"triggers": review.triggers})).await;
             match self.decide(scope, &review).await? {
                 NextAction::Accepted => return Ok(product),
                 NextAction::Again(correction) => standing.add(correction),
@@ -191,7 +191,7 @@ impl SupervisedTask<'_> {
             Verdict::AskHuman { question, .. } => told["question"] = json!(question),
             Verdict::Continue { .. } | Verdict::Halt { .. } => {}
         }
-        self.tell(scope, "supervise", told).await;
+        self.emit(scope, "supervise", told).await;
         Ok(verdict)
     }
 
@@ -244,10 +244,10 @@ impl SupervisedTask<'_> {
             Ok(stated) => json!({name: stated}),
             Err(why) => json!({"unavailable": why}),
         };
-        self.tell(scope, phase, value).await;
+        self.emit(scope, phase, value).await;
     }
 
-    pub(super) async fn tell(&self, scope: &Scope, phase: &str, mut value: Value) {
+    pub(super) async fn emit(&self, scope: &Scope, phase: &str, mut value: Value) {
         if scope.has_listeners() {
             value["step"] = json!(self.step);
             value["kind"] = json!(self.kind);

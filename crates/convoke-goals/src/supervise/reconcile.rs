@@ -39,11 +39,11 @@ impl Thresholds {
         if self.confidence.is_some_and(|least| commitment.confidence <= least) {
             triggers.push(Trigger::LowConfidence);
         }
-        let assumptions = said(&commitment.assumptions).count();
+        let assumptions = non_empty(&commitment.assumptions).count();
         if assumptions > self.assumptions {
             triggers.push(Trigger::ExcessAssumptions(assumptions));
         }
-        let planned: Vec<String> = said(&commitment.tools_planned).map(str::to_lowercase).collect();
+        let planned: Vec<String> = non_empty(&commitment.tools_planned).map(str::to_lowercase).collect();
         let unplanned = product.tools.iter().filter(|tool| !planned.contains(&tool.to_lowercase()));
         let unplanned: Vec<String> = unplanned.cloned().collect();
         // Whoever names none has not planned to use none: most models cannot say beforehand.
@@ -57,9 +57,9 @@ fn assessed(assessment: &Assessment, triggers: &mut Vec<Trigger>) {
     if !assessment.met_commitment {
         triggers.push(Trigger::CommitmentNotMet);
     }
-    triggers.extend(said(&assessment.deviations).map(|text| Trigger::Deviation(text.to_owned())));
-    triggers.extend(said(&assessment.concerns).map(|text| Trigger::Concern(text.to_owned())));
-    triggers.extend(said(&assessment.unexpected).map(|text| Trigger::Unexpected(text.to_owned())));
+    triggers.extend(non_empty(&assessment.deviations).map(|text| Trigger::Deviation(text.to_owned())));
+    triggers.extend(non_empty(&assessment.concerns).map(|text| Trigger::Concern(text.to_owned())));
+    triggers.extend(non_empty(&assessment.unexpected).map(|text| Trigger::Unexpected(text.to_owned())));
 }
 
 /// What is wrong whatever anybody says.
@@ -75,6 +75,6 @@ fn seen(product: &Product, triggers: &mut Vec<Trigger>) {
 }
 
 /// Those that say anything, trimmed.
-fn said(texts: &[String]) -> impl Iterator<Item = &str> {
+fn non_empty(texts: &[String]) -> impl Iterator<Item = &str> {
     texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty())
 }

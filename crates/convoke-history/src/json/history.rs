@@ -1,4 +1,4 @@
-//! All that is known of a run, as one JSON document.
+//! The whole history of a run as one JSON document.
 
 use convoke_core::Timestamp;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What was spent, as JSON.
+//! Tokens, costs and calls as JSON.
 
 use convoke_core::store::Totals;
 use convoke_core::{Money, Usage};

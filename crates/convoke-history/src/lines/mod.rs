@@ -24,7 +24,7 @@ mod tree;
 
 pub use block::BlockLines;
 pub use header::header;
-pub use progress::{LogLines, LogOptions, View, draw};
+pub use progress::{Canvas, LogLines, LogOptions, draw};
 pub use record::RecordLines;
 pub use rich::{Paint, Rich};
 pub use runs::runs_table;

@@ -1,10 +1,9 @@
 //! Folds events into the tree.
 
-use convoke_core::{Event, EventKind, Path, RunEnd, RunStatus, StepEnd, Timestamp};
+use convoke_core::{Event, EventKind, Path, RunEnd, RunStatus, Segment, StepEnd, Timestamp};
 use serde_json::Value;
 
 use super::activity::{self, REMEMBERED};
-use super::tree::name_of;
 use super::{Activity, LiveMessage, LiveToolCall, NodeKind, NodeState, RunProgress};
 use crate::text;
 
@@ -247,7 +246,11 @@ pub fn without_requests(error: &str) -> &str {
 #[must_use]
 pub fn comma_list(list: Option<&Value>) -> String {
     let items = list.and_then(Value::as_array).into_iter().flatten();
-    items.filter_map(Value::as_str).map(|item| text::one_line(&name_of(item))).collect::<Vec<_>>().join(", ")
+    items
+        .filter_map(Value::as_str)
+        .map(|item| text::one_line(&Segment::of(item).to_string()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Only the end of a long text is shown.

@@ -83,12 +83,13 @@ impl RunProgress {
         !self.past.is_empty()
     }
 
-    fn plan(&mut self, planned: &PlannedNode, parent: Option<usize>, repetition: usize) {
-        let own = self.add(&planned.name, planned.kind, segment(&planned.name, repetition), parent);
+    fn plan(&mut self, planned: &PlannedNode, parent: Option<usize>, repetition: u32) {
+        let segment = Path::join(&Path::from(""), &planned.name, repetition).as_str().to_owned();
+        let own = self.add(&planned.name, planned.kind, segment, parent);
         self.nodes[own].planned = true;
         for (index, child) in planned.children.iter().enumerate() {
-            let before = planned.children[..index].iter().filter(|other| other.name == child.name).count();
-            self.plan(child, Some(own), before + 1);
+            let same = planned.children[..index].iter().filter(|other| other.name == child.name);
+            self.plan(child, Some(own), same.fold(1, |number, _| number + 1));
         }
     }
 
@@ -125,7 +126,8 @@ impl RunProgress {
         } else {
             let above = path.as_str().rsplit_once('/').map_or("", |(above, _)| above);
             let parent = self.nearest(&Path::from(above));
-            self.child(parent, &last).unwrap_or_else(|| self.add(&name_of(&last), kind, last, Some(parent)))
+            let name = Segment::of(&last).to_string();
+            self.child(parent, &last).unwrap_or_else(|| self.add(&name, kind, last, Some(parent)))
         };
         self.at.insert(path.clone(), node);
         node
@@ -221,15 +223,4 @@ impl RunProgress {
             }
         }
     }
-}
-
-/// A name as paths have it.
-fn segment(name: &str, repetition: usize) -> String {
-    let name = name.replace('%', "%25").replace('/', "%2f").replace('#', "%23");
-    if repetition > 1 { format!("{name}#{repetition}") } else { name }
-}
-
-/// The name in a part of a path.
-pub(super) fn name_of(segment: &str) -> String {
-    segment.replace("%2f", "/").replace("%23", "#").replace("%25", "%")
 }

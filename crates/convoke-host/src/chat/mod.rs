@@ -7,6 +7,7 @@
 //! on with a short one.
 
 mod first_words;
+mod prepared;
 mod stop;
 mod stored;
 
@@ -21,6 +22,7 @@ use convoke_steps::task_boxed;
 use serde::{Deserialize, Serialize};
 
 pub use first_words::FirstWords;
+pub use prepared::PreparedChat;
 pub use stop::ReplyStop;
 pub(crate) use stored::is_chat;
 pub use stored::{ChatError, ContinuedChat, StoredChat};
@@ -69,6 +71,15 @@ impl Chat {
     /// If it cannot be read.
     pub fn of(record: &RunRecord) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(&record.input)
+    }
+
+    /// Has it held with the model of an earlier one, unless another is asked for: what was said to one model is not said to
+    /// another by accident.
+    pub fn keep_model_of(&mut self, earlier: &Self) {
+        if self.model.is_none() {
+            self.model.clone_from(&earlier.model);
+            self.model_asked = earlier.model_asked;
+        }
     }
 }
 

@@ -76,8 +76,8 @@ impl Host {
         notes: &mut Vec<String>,
     ) -> Result<PreparedRun, HostError> {
         let definition = Arc::clone(loaded.valid()?);
-        let told = kept.clone().told(options, || RunOrigin::here(&self.config));
-        let manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..told };
+        let changed = kept.clone().with_options(options, || RunOrigin::here(&self.config));
+        let manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..changed };
         let is_retold = manifest != kept;
         let secrets = options.secrets.clone();
         for name in manifest.fingerprints.differing(&secrets) {

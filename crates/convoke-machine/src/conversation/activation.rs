@@ -1,4 +1,4 @@
-//! How a state speaks: everything that changes when another state is entered, in one piece.
+//! The activation of a state: everything that changes when another state is entered, in one piece.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What listeners hear: the events of the Go program under their names, and those it has none for.
+//! Custom events of a conversation: those of the Go program under their names, and those it has none for.
 
 use convoke_core::{EventKind, Scope};
 use serde_json::{Value, json};

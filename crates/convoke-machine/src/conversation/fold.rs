@@ -1,4 +1,4 @@
-//! What the calls of a turn come to, read off the conversation.
+//! The outcome of a turn, folded from its calls.
 //!
 //! A call that the journal answers is not made again, so nothing may happen in a call. What calls come to is computed from the
 //! messages instead, in call order: while the agent works, to refuse what cannot be, and after it, to let happen what can.

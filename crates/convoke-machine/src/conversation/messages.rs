@@ -1,4 +1,4 @@
-//! What a state knows of what was said in those before it.
+//! Message policies: what a state knows of what was said in those before it.
 
 use convoke_core::{Message, Part, Role, Transcript};
 use serde::{Deserialize, Serialize};

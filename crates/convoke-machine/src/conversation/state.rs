@@ -1,4 +1,4 @@
-//! What a conversation is made of between turns, and what goes on with it when the run continues.
+//! The state of a conversation between turns, which goes on with it when the run continues.
 
 use convoke_core::Transcript;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is waited for between turns: the words of the person, and events that others send.
+//! Waiting between turns: for the words of the person, and for events that others send.
 //!
 //! Events come as mail on the channel of their name. What came first is kept, so that a resumed run takes the same.
 

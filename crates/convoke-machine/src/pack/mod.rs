@@ -1,4 +1,4 @@
-//! What a pack says: the document, its templates and variables, and everything that is wrong with it.
+//! The pack as a document: reading it, its templates and variables, and everything that is wrong with it.
 //!
 //! [`read`] takes a text apart, finds everything that is wrong with it at once, and gives a [`CompiledPack`] if nothing is. That is
 //! the only thing that can be run.

@@ -1,4 +1,4 @@
-//! What a pack is made of, for people and for programs: its inputs, its states and where events lead.
+//! The outline of a pack, for people and for programs: its inputs, its states and where events lead.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What prompts are given: every value checked against its declaration, and everything that is wrong said at once.
+//! Variables of prompts: every value checked against its declaration, and everything that is wrong said at once.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What artifacts are declared, and how a value is put into one.
+//! Artifacts of a workflow: their declarations, and how values are put into them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a workflow may use as a whole: `engine.budget`.
+//! The budget of a whole workflow: `engine.budget`.
 
 use std::fmt;
 use std::sync::Arc;

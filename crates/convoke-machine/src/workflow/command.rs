@@ -1,4 +1,4 @@
-//! What a machine is told, and when that happens.
+//! Commands to a machine: events, and the time they come at.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Where a conversation is: its state, how it got there, what it has produced and used.
+//! The context of a conversation: its state, how it got there, what it has produced and used.
 //!
 //! The JSON is what the Go program keeps, key by key. What it has no key for is only written when there is something to say:
 //! what was forgotten because histories are bounded, how it ended, and time that does not count.

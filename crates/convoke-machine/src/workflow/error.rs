@@ -1,4 +1,4 @@
-//! Why a command was refused. Whatever is refused leaves the context as it was.
+//! Errors of refused commands. Whatever is refused leaves the context as it was.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What happened to a workflow, for whoever watches it.
+//! Events of a workflow, for whoever watches it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the rest of a pack has that its workflow may name.
+//! Names of the rest of a pack that its workflow may refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a machine does where the Go program does something else, and how much it keeps.
+//! Options of a machine: differences from the Go program, and how much is kept.
 
 /// How a machine behaves. The default is what is described for packs; the others are there for packs that rely on the Go program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

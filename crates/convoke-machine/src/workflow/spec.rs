@@ -1,4 +1,4 @@
-//! What a pack's `workflow` section says, field by field. Whatever it says besides is kept.
+//! The `workflow` section of a pack, field by field. Fields that are not known are kept.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

@@ -23,7 +23,9 @@ pub(crate) struct WireRequest {
 /// The protocol of one family of servers. Pure translation.
 pub(crate) trait Protocol: Send + Sync {
     /// The header the key goes into, and what stands before it.
-    fn key_header(&self) -> (&'static str, &'static str);
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
 
     /// Writes a request down. The same conversation always gives the same bytes, and a longer one begins with them.
     ///

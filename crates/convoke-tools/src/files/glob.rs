@@ -27,7 +27,7 @@ struct Glob {
     /// The pattern, from the top of the workspace: `*` within a name, `**` any folders, `{a,b}`, `[a-z]`.
     pattern: String,
     /// The folder to look in.
-    #[serde(default = "top")]
+    #[serde(default = "crate::workspace::top")]
     path: String,
     /// How many paths to give at most.
     #[serde(default = "most")]
@@ -36,10 +36,6 @@ struct Glob {
     /// Look at what `.gitignore` names too.
     #[serde(default)]
     ignored: bool,
-}
-
-fn top() -> String {
-    ".".to_owned()
 }
 
 fn most() -> usize {

@@ -31,7 +31,7 @@ struct Grep {
     /// A regular expression, matched within lines.
     pattern: String,
     /// The file to search, or the folder with everything beneath it.
-    #[serde(default = "top")]
+    #[serde(default = "crate::workspace::top")]
     path: String,
     /// Only files whose path matches this pattern, such as `*.rs` or `src/**/*.ts`.
     #[serde(default)]
@@ -46,10 +46,6 @@ struct Grep {
     /// Search what `.gitignore` names too.
     #[serde(default)]
     ignored: bool,
-}
-
-fn top() -> String {
-    ".".to_owned()
 }
 
 fn most() -> usize {

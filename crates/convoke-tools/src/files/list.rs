@@ -21,7 +21,7 @@ const MOST_ENTRIES: usize = 1_000;
 #[serde(deny_unknown_fields)]
 struct List {
     /// The folder, from the top of the workspace.
-    #[serde(default = "top")]
+    #[serde(default = "crate::workspace::top")]
     path: String,
 }
 
@@ -30,7 +30,7 @@ struct List {
 #[serde(deny_unknown_fields)]
 struct Tree {
     /// The folder, from the top of the workspace.
-    #[serde(default = "top")]
+    #[serde(default = "crate::workspace::top")]
     path: String,
     /// How many levels to show.
     #[serde(default = "three")]
@@ -39,10 +39,6 @@ struct Tree {
     /// Show what `.gitignore` names too.
     #[serde(default)]
     ignored: bool,
-}
-
-fn top() -> String {
-    ".".to_owned()
 }
 
 fn three() -> usize {

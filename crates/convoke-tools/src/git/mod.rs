@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use self::command::GitCommand;
 use crate::sandbox::{CommandEnd, CommandSlot, Sandbox, SandboxCommand};
-use crate::shell::{by_turns, told};
+use crate::shell::{by_turns, result_text};
 
 /// How long a command may take, in seconds.
 const TIME: u64 = 60;
@@ -53,12 +53,8 @@ struct Git {
     #[schemars(length(min = 1))]
     args: Vec<String>,
     /// The folder it is run in, from the top of the workspace.
-    #[serde(default = "top")]
+    #[serde(default = "crate::workspace::top")]
     folder: String,
-}
-
-fn top() -> String {
-    ".".to_owned()
 }
 
 /// The tool `git`, confined by this sandbox.
@@ -110,7 +106,7 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot) -> Result<St
     }
     let task = task(sandbox, &arguments.folder, parsed.into_arguments(protected));
     let finished = sandbox.run_in(task, turn).await.map_err(Error::failed)?;
-    Ok(told(sandbox, &finished, TIME))
+    Ok(result_text(sandbox, &finished, TIME))
 }
 
 fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> SandboxCommand {

@@ -88,18 +88,18 @@ impl HostRules {
         self.answers().get(run).map_or(0, BTreeMap::len)
     }
 
-    /// What was said in a run, for [`hear`](Self::hear) when it goes on.
-    pub(crate) fn told(&self, run: &RunId) -> Value {
+    /// What was said in a run, for [`restore_answers`](Self::restore_answers) when it goes on.
+    pub(crate) fn answers_json(&self, run: &RunId) -> Value {
         let answers = self.answers();
         let hosts = answers.get(run).into_iter().flatten();
         let hosts: BTreeMap<String, bool> = hosts.map(|(host, may)| (host.to_string(), *may)).collect();
         json!({"run": run, "hosts": hosts})
     }
 
-    /// Hears what was said in a run before it went on.
-    pub(crate) fn hear(&self, told: &Value) {
-        let Ok(run) = RunId::deserialize(&told["run"]) else { return };
-        for (host, may) in told["hosts"].as_object().into_iter().flatten() {
+    /// Takes up what was said in a run before it went on.
+    pub(crate) fn restore_answers(&self, kept: &Value) {
+        let Ok(run) = RunId::deserialize(&kept["run"]) else { return };
+        for (host, may) in kept["hosts"].as_object().into_iter().flatten() {
             if let (Ok(host), Some(may)) = (Destination::parse(host), may.as_bool()) {
                 self.keep_answer(&run, host, may);
             }

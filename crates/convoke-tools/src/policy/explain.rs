@@ -1,12 +1,14 @@
 //! Explains a decision: the rule that made it, and the rules that were considered.
 
+use serde::Serialize;
+
 use super::pattern::PatternText;
 use super::{CommandNetwork, Decision, Policy, PolicyCall, PolicyOutcome, RuleRef, command_hosts, shell};
 use crate::network::Destination;
 use crate::policy::Subject;
 
 /// A rule that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ConsideredRule {
     /// The rule.

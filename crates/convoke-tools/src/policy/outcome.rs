@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// The outcome of a decision: whether something may be done. The later ones are stricter, and win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -52,14 +53,28 @@ pub enum RulePlace {
     BuiltIn,
 }
 
+impl Serialize for RulePlace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (file, line) = match self {
+            Self::File { name, line } => (Some(&**name), Some(line)),
+            Self::BuiltIn => (None, None),
+        };
+        let mut place = serializer.serialize_struct("RulePlace", 2)?;
+        place.serialize_field("file", &file)?;
+        place.serialize_field("line", &line)?;
+        place.end()
+    }
+}
+
 /// One rule of a policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleRef {
     /// The key it is under: `commands.deny`.
     pub key: String,
     /// What it says: a pattern, or a value.
     pub text: String,
     /// Where it stands.
+    #[serde(flatten)]
     pub place: RulePlace,
 }
 
@@ -77,7 +92,7 @@ impl fmt::Display for RuleRef {
 }
 
 /// A decision about a call, by which rule, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// Whether it may be made.
     pub outcome: PolicyOutcome,
@@ -86,6 +101,7 @@ pub struct Decision {
     /// Why it decides, in words: what of the call it is about.
     pub because: String,
     /// What the model can do instead, if it may not.
+    #[serde(skip)]
     pub instead: &'static str,
 }
 

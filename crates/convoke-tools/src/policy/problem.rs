@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use convoke_text::diagnostic::{Advice, Diagnostic, Severity, SourceSpan, Style, within};
+use serde::Serialize;
 
 use super::line_index::LineIndex;
 
@@ -11,7 +12,7 @@ use super::line_index::LineIndex;
 const TOLD: usize = 50;
 
 /// A problem of a policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyProblem {
     /// The message, in one line.
     pub message: String,
@@ -21,6 +22,7 @@ pub struct PolicyProblem {
     pub replacement: Option<String>,
     /// The line, from 1; `None` if the file as such is meant.
     pub line: Option<usize>,
+    #[serde(skip)]
     pub(super) span: Range<usize>,
 }
 

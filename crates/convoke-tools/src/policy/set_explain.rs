@@ -1,4 +1,4 @@
-//! Why the policies that hold together decide as they do.
+//! Explanations of the policies that hold together.
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,13 @@
 //! Effective settings of a policy, for people to look at.
 
+use serde::Serialize;
+
 use super::keys::KEYS;
 use super::pattern::PatternText;
 use super::{CommandNetwork, Policy, RulePlace, Sandboxing, builtin};
 
 /// One effective setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EffectiveSetting {
     /// The key: `tools.write.paths.deny`.
@@ -13,6 +15,7 @@ pub struct EffectiveSetting {
     /// What it is: a value, or one pattern of a list.
     pub value: String,
     /// Where that is said.
+    #[serde(flatten)]
     pub place: RulePlace,
 }
 

@@ -327,7 +327,7 @@ fn is_plain_address(address: &str) -> bool {
 
 impl SafeConfig {
     /// What is told of settings that were not taken over.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn refused_names(&self) -> String {
         let mut told = String::new();
         for (number, name) in self.refused.iter().enumerate() {
             let _ = write!(told, "{}`{}`", if number > 0 { ", " } else { "" }, name.escape_debug());

@@ -36,16 +36,12 @@ struct Bash {
     #[schemars(length(min = 1))]
     command: String,
     /// The folder it starts in, from the top of the workspace.
-    #[serde(default = "top")]
+    #[serde(default = "crate::workspace::top")]
     folder: String,
     /// How long it may take, in seconds.
     #[serde(default = "two_minutes")]
     #[schemars(range(min = 1, max = 1_800))]
     timeout: u64,
-}
-
-fn top() -> String {
-    ".".to_owned()
 }
 
 fn two_minutes() -> u64 {
@@ -82,7 +78,7 @@ pub fn bash(sandbox: &Sandbox) -> FunctionTool {
         .undone_while_asking(|about| about["reached"] == json!(false))
         .noted(move |note| {
             if let Network::Hosts(rules) = heard.reaches() {
-                rules.hear(note);
+                rules.restore_answers(note);
             }
         })
         .effects(effects)
@@ -134,7 +130,7 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &CommandSlot, scope: &Sco
     if let Network::Hosts(rules) = sandbox.reaches()
         && rules.answered(scope.run_id()) > known_hosts
     {
-        scope.leave_note(rules.told(scope.run_id()));
+        scope.leave_note(rules.answers_json(scope.run_id()));
     }
     let finished = match ended.map_err(Error::failed)? {
         EndedCommand::Held(held) => review::reviewed(sandbox, *held, &arguments.command, scope).await?,
@@ -147,7 +143,7 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &CommandSlot, scope: &Sco
         scope.emit(EventKind::Custom { name: CHANGES_REFUSED.to_owned(), value }).await;
     }
     finished.notes.extend(unreached(sandbox, &arguments.command, &finished).map(str::to_owned));
-    Ok(told(sandbox, &finished, arguments.timeout))
+    Ok(result_text(sandbox, &finished, arguments.timeout))
 }
 
 /// Why a command that talks to other machines, by its text or by what it said, reaches none, where nothing can hold it to hosts.
@@ -159,7 +155,7 @@ fn unreached(sandbox: &Sandbox, command: &str, finished: &CommandResult) -> Opti
 }
 
 /// What the model gets to read of a command's end.
-pub(crate) fn told(sandbox: &Sandbox, finished: &CommandResult, seconds: u64) -> String {
+pub(crate) fn result_text(sandbox: &Sandbox, finished: &CommandResult, seconds: u64) -> String {
     let mut text = finished.stdout.to_string();
     let line = |text: &mut String, line: &str| {
         if !text.is_empty() && !text.ends_with('\n') {

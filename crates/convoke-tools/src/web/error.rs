@@ -99,7 +99,7 @@ pub enum WebError {
         limit: Duration,
     },
     /// The server says no.
-    #[error("{url} answered {status}{}{}", wait(*retry_after), said(text))]
+    #[error("{url} answered {status}{}{}", wait(*retry_after), after_colon(text))]
     Status {
         /// The page.
         url: Box<Url>,
@@ -148,7 +148,7 @@ fn wait(retry_after: Option<Duration>) -> String {
     retry_after.map(|wait| format!("; try again in {} seconds", wait.as_secs())).unwrap_or_default()
 }
 
-fn said(text: &str) -> String {
+fn after_colon(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 

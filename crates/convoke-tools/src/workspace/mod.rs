@@ -169,6 +169,11 @@ fn lexically(path: &str) -> PathBuf {
     real
 }
 
+/// The path of the whole workspace, which tools take where none is given.
+pub(crate) fn top() -> String {
+    ".".to_owned()
+}
+
 /// How a path is shown: the workspace itself is `.`.
 pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str() == OsStr::new("") { ".".to_owned() } else { path.display().to_string() }

@@ -9,18 +9,18 @@ use convoke_core::{Answer, BoxFuture, PendingQuestion, Question, Responder};
 use crate::terminal::{Spinner, forget_typed, text};
 
 /// Whoever sits at the terminal. Nobody is there if standard input is none.
-pub(super) struct Person {
+pub(super) struct CallResponder {
     /// The sign that the call is under way, which makes room for a question.
     waiting: Arc<Mutex<Spinner>>,
 }
 
-impl Person {
+impl CallResponder {
     pub(super) fn new(waiting: Arc<Mutex<Spinner>>) -> Self {
         Self { waiting }
     }
 }
 
-impl Responder for Person {
+impl Responder for CallResponder {
     fn respond<'a>(&'a self, pending: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
         let question = pending.question.clone();
         Box::pin(async move {

@@ -1,6 +1,6 @@
 //! `convoke mcp tools`
 
-use convoke_core::{Repeat, ToolEffect};
+use convoke_core::Repeat;
 use convoke_host::{ConfiguredServers, Host};
 use convoke_mcp::ToolInfo;
 use serde_json::{Value, json};
@@ -53,26 +53,20 @@ fn print(tools: &[ToolInfo], output: &mut Output) -> Result<(), Failure> {
     let left = |title| Column::new(title, Align::Left);
     let mut table = Table::new([left("TOOL"), left("EFFECTS"), left("WHAT IT IS FOR").yielding(20)]);
     for tool in tools {
-        let effects = effects(tool).join(", ");
         table.row([
             (Tone::Strong, text::clean(&tool.exposed)),
-            (Tone::Plain, effects),
+            (Tone::Plain, effects(tool)),
             (Tone::Plain, text::one_line(&tool.description)),
         ]);
     }
     output.table(&table)
 }
 
-fn effects(tool: &ToolInfo) -> Vec<&'static str> {
-    let effects: Vec<ToolEffect> = tool.spec.effects.into();
-    let word = |effect: ToolEffect| match effect {
-        ToolEffect::Reads => "reads",
-        ToolEffect::Writes => "writes",
-        ToolEffect::Network => "network",
-        ToolEffect::Spawns => "spawns",
-        ToolEffect::Irreversible => "irreversible",
-    };
-    effects.into_iter().map(word).collect()
+/// The words for what it does to the world.
+fn effects(tool: &ToolInfo) -> String {
+    let effects = json!(tool.spec.effects);
+    let words: Vec<&str> = effects.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    words.join(", ")
 }
 
 fn as_json(tool: &ToolInfo) -> Value {
@@ -81,7 +75,7 @@ fn as_json(tool: &ToolInfo) -> Value {
         "server": tool.server,
         "tool": tool.tool,
         "description": tool.description,
-        "effects": effects(tool),
+        "effects": tool.spec.effects,
         "repeatable": tool.spec.repeat == Repeat::Safe,
         "parameters": tool.spec.definition.parameters,
     })

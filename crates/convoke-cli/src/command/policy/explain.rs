@@ -3,8 +3,7 @@
 use convoke_core::{ToolEffect, ToolEffects};
 use convoke_tools::network::Destination;
 use convoke_tools::policy::{
-    ConsideredRule, ONLY_THE_USER, Policy, PolicyCall, PolicyOutcome, RulePlace, RuleRef, SetExplanation,
-    Subject,
+    ConsideredRule, ONLY_THE_USER, Policy, PolicyCall, PolicyOutcome, SetExplanation, Subject,
 };
 use serde_json::{Value, json};
 
@@ -114,32 +113,15 @@ fn print(explained: &SetExplanation<'_>, output: &mut Output) -> Result<(), Fail
 
 fn as_json(explained: &SetExplanation<'_>) -> Value {
     let SetExplanation { decision, explanation, hosts, .. } = explained;
-    let hosts: Vec<Value> = hosts
-        .iter()
-        .map(|host| json!({"outcome": host.outcome, "rule": rule(&host.rule), "because": host.because}))
-        .collect();
     let commands = explanation.readings.iter().flat_map(|reading| &reading.commands);
     let unclear = explanation.readings.iter().flat_map(|reading| &reading.unclear);
-    let considered: Vec<Value> = explanation
-        .considered
-        .iter()
-        .map(|one| json!({"rule": rule(&one.rule), "outcome": one.outcome, "about": one.about, "matched": one.matched}))
-        .collect();
     json!({
         "outcome": decision.outcome,
-        "rule": rule(&decision.rule),
+        "rule": decision.rule,
         "because": decision.because,
         "commands": commands.map(ToString::to_string).collect::<Vec<_>>(),
         "unclear": unclear.map(ToString::to_string).collect::<Vec<_>>(),
-        "considered": considered,
+        "considered": explanation.considered,
         "hosts": hosts,
     })
-}
-
-fn rule(rule: &RuleRef) -> Value {
-    let (file, line) = match &rule.place {
-        RulePlace::File { name, line } => (Some(name.to_string()), Some(*line)),
-        RulePlace::BuiltIn => (None, None),
-    };
-    json!({"key": rule.key, "text": rule.text, "file": file, "line": line})
 }

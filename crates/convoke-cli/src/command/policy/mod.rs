@@ -47,7 +47,11 @@ fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Resul
             Err(errors) => {
                 wrong += errors.iter().count();
                 if arguments.json {
-                    problems.extend(as_json(&name, &errors));
+                    problems.extend(errors.iter().map(|problem| {
+                        let mut problem = json!(problem);
+                        problem["file"] = name.as_str().into();
+                        problem
+                    }));
                 } else {
                     explained(&errors, output);
                 }
@@ -71,19 +75,6 @@ fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Resul
 fn explained(errors: &PolicyErrors, output: &mut Output) {
     let text = errors.render(output.colors_notes(), output.width().unwrap_or(100));
     output.explanation(&text);
-}
-
-fn as_json(name: &str, errors: &PolicyErrors) -> Vec<serde_json::Value> {
-    let problem = |problem: &convoke_tools::policy::PolicyProblem| {
-        json!({
-            "file": name,
-            "line": problem.line,
-            "message": problem.message,
-            "help": problem.help,
-            "replacement": problem.replacement,
-        })
-    };
-    errors.iter().map(problem).collect()
 }
 
 fn translate(

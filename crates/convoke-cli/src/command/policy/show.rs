@@ -1,7 +1,7 @@
 //! `convoke policy show`
 
 use convoke_tools::policy::{EffectiveSetting, KEYS, ONLY_THE_USER, RulePlace};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::PolicyChoice;
 use crate::arguments::Arguments;
@@ -12,14 +12,9 @@ use crate::terminal::{Output, Rich, Tone, text};
 pub(super) fn run(arguments: &Arguments, which: &PolicyChoice, output: &mut Output) -> Result<(), Failure> {
     let policies = host::load(arguments)?.policies(which.policy.as_deref())?;
     if arguments.json {
-        let all: Vec<Value> = policies
-            .iter()
-            .map(|policy| {
-                let settings: Vec<Value> = policy.settings().iter().map(as_json).collect();
-                json!({"source": policy.source(), "settings": settings})
-            })
-            .collect();
-        return output.json(&all);
+        let all =
+            policies.iter().map(|policy| json!({"source": policy.source(), "settings": policy.settings()}));
+        return output.json(&all.collect::<Vec<_>>());
     }
     let mut built_in: Vec<EffectiveSetting> = Vec::new();
     for policy in policies.iter() {
@@ -71,12 +66,4 @@ fn print(settings: &[EffectiveSetting], output: &mut Output) -> Result<(), Failu
         line.wrap(output.width(), width + 4).iter().try_for_each(|line| output.line(line))?;
     }
     Ok(())
-}
-
-fn as_json(setting: &EffectiveSetting) -> Value {
-    let (file, line) = match &setting.place {
-        RulePlace::File { name, line } => (Some(name.to_string()), Some(*line)),
-        RulePlace::BuiltIn => (None, None),
-    };
-    json!({"key": setting.key, "value": setting.value, "file": file, "line": line})
 }

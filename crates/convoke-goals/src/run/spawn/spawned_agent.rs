@@ -6,7 +6,7 @@ use convoke_core::{BoxFuture, Error, Nature, Scope, Step};
 
 use super::Spawner;
 use super::request::SpawnRequest;
-use crate::context::{Role, SystemParts, Task, system};
+use crate::context::{Role, Task};
 use crate::run::called_tools::CalledTools;
 use crate::run::events;
 use crate::run::worker::Worker;
@@ -36,15 +36,7 @@ impl SpawnedAgent {
             name: &self.name,
             model: around.model(settings, scope)?,
             settings,
-            system: system(&SystemParts {
-                role: Role::Spawned { role },
-                context: &around.context(settings),
-                workspace: around.workspace_for(&tools, &on_demand),
-                skills: &around.equipment.skills.introduction(&tools),
-                guidance: around.guidance(&tools, &on_demand, spawning),
-                research: around.research(),
-                fence: &around.fence,
-            }),
+            system: around.system(Role::Spawned { role }, settings, &tools, &on_demand, spawning),
             tools,
             on_demand,
             fence: &around.fence,

@@ -20,7 +20,7 @@ const LOWEST: usize = 3;
 
 /// The room there is, and the time.
 #[derive(Debug, Clone, Copy)]
-pub struct View {
+pub struct Canvas {
     /// How many columns there are.
     pub width: usize,
     /// How many lines there are.
@@ -35,25 +35,25 @@ pub struct View {
     pub interrupt: &'static str,
 }
 
-/// Returns the picture: never wider nor higher than the view.
+/// Returns the picture: never wider nor higher than the canvas.
 #[must_use]
-pub fn draw(progress: &RunProgress, view: View) -> Vec<Rich> {
-    let height = view.height.max(LOWEST);
-    let said = if view.says { said(progress, view) } else { Vec::new() };
+pub fn draw(progress: &RunProgress, canvas: Canvas) -> Vec<Rich> {
+    let height = canvas.height.max(LOWEST);
+    let said = if canvas.says { message_lines(progress, canvas) } else { Vec::new() };
     // What is going on comes before what is said about it.
     let said = if said.len() + LOWEST + SAID <= height { said } else { Vec::new() };
     let (lines, left_out) = fitting(progress, height - 1 - said.len());
-    let mut picture = rows(progress, &lines, view);
+    let mut picture = rows(progress, &lines, canvas);
     if left_out > 0 {
         picture.push(Rich::new(Tone::Faint, format!("… and {left_out} more")));
     }
     picture.extend(said);
-    picture.push(summary(progress, view));
-    picture.iter().map(|line| line.cut(view.width)).collect()
+    picture.push(summary(progress, canvas));
+    picture.iter().map(|line| line.cut(canvas.width)).collect()
 }
 
-fn rows(progress: &RunProgress, lines: &[Line], view: View) -> Vec<Rich> {
-    let right: Vec<[String; 3]> = lines.iter().map(|line| right(progress, line.item, view)).collect();
+fn rows(progress: &RunProgress, lines: &[Line], canvas: Canvas) -> Vec<Rich> {
+    let right: Vec<[String; 3]> = lines.iter().map(|line| right(progress, line.item, canvas)).collect();
     let mut widths = [0; 3];
     for cells in &right {
         for (width, cell) in widths.iter_mut().zip(cells) {
@@ -61,7 +61,9 @@ fn rows(progress: &RunProgress, lines: &[Line], view: View) -> Vec<Rich> {
         }
     }
     let lines = lines.iter().zip(&right);
-    lines.map(|(line, right)| aligned(left(progress, line, view.now), right, widths, view.width)).collect()
+    lines
+        .map(|(line, right)| aligned(left(progress, line, canvas.now), right, widths, canvas.width))
+        .collect()
 }
 
 fn aligned(left: Rich, right: &[String; 3], widths: [usize; 3], width: usize) -> Rich {
@@ -131,16 +133,16 @@ fn details(row: &ProgressNode, now: Timestamp) -> String {
     details.join(" · ")
 }
 
-fn right(progress: &RunProgress, item: Item, view: View) -> [String; 3] {
+fn right(progress: &RunProgress, item: Item, canvas: Canvas) -> [String; 3] {
     let Item::Row(index) = item else { return Default::default() };
     let row = &progress.nodes()[index];
-    let took = row.elapsed(view.now);
+    let took = row.elapsed(canvas.now);
     let time = match row.state {
         NodeState::Waiting | NodeState::Skipped => String::new(),
         NodeState::Done if progress.is_resumed() && !row.is_live => "before".to_owned(),
         _ => human::duration(took),
     };
-    if view.width < WIDE {
+    if canvas.width < WIDE {
         return [String::new(), String::new(), time];
     }
     // The last line has the numbers of the whole.
@@ -150,7 +152,7 @@ fn right(progress: &RunProgress, item: Item, view: View) -> [String; 3] {
     [row.used.tokens(), row.used.cost(), time]
 }
 
-fn summary(progress: &RunProgress, view: View) -> Rich {
+fn summary(progress: &RunProgress, canvas: Canvas) -> Rich {
     let (settled, goals) = progress.goals();
     let used = &progress.root().used;
     let mut parts = vec![format!("{settled} of {}", human::count(goals as u64, "goal"))];
@@ -159,19 +161,19 @@ fn summary(progress: &RunProgress, view: View) -> Rich {
         parts.push(format!("{} tokens", used.tokens()));
         parts.push(used.cost());
     }
-    if let Some((read, all)) = view.reading.filter(|_| progress.ended().is_none()) {
+    if let Some((read, all)) = canvas.reading.filter(|_| progress.ended().is_none()) {
         parts.push(format!("reading {read} of {all} tokens"));
     }
-    let hint = if progress.ended().is_none() { format!("  {}", view.interrupt) } else { String::new() };
+    let hint = if progress.ended().is_none() { format!("  {}", canvas.interrupt) } else { String::new() };
     let line = Rich::plain(parts.join(" · "));
-    if line.width() + hint.len() <= view.width { line.with(Tone::Faint, hint) } else { line }
+    if line.width() + hint.len() <= canvas.width { line.with(Tone::Faint, hint) } else { line }
 }
 
 /// The end of what is being said.
-fn said(progress: &RunProgress, view: View) -> Vec<Rich> {
+fn message_lines(progress: &RunProgress, canvas: Canvas) -> Vec<Rich> {
     let Some(said) = progress.message() else { return Vec::new() };
     let clean = text::clean(said.text.trim_end());
-    let lines = columns::wrap(&clean, Some(view.width.saturating_sub(2)));
+    let lines = columns::wrap(&clean, Some(canvas.width.saturating_sub(2)));
     let name = Rich::new(Tone::Faint, format!("{}:", progress.nodes()[said.node].name));
     let shown = lines.iter().skip(lines.len().saturating_sub(SAID));
     let shown = shown.map(|line| Rich::new(Tone::Faint, format!("  {line}")));

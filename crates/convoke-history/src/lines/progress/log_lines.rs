@@ -106,7 +106,7 @@ impl LogLines {
                 self.said.entry(id.clone()).or_default().push_str(text);
                 None
             }
-            EventKind::MessageEnded { id, .. } => return self.said(&row.name, id),
+            EventKind::MessageEnded { id, .. } => return self.message_lines(&row.name, id),
             EventKind::MessageRestarted { id, model, reason } => {
                 self.said.remove(id);
                 Some((
@@ -154,7 +154,7 @@ impl LogLines {
         line.into_iter().collect()
     }
 
-    fn said(&mut self, name: &str, message: &str) -> Vec<(Tone, String)> {
+    fn message_lines(&mut self, name: &str, message: &str) -> Vec<(Tone, String)> {
         let text = text::clean(self.said.remove(message).unwrap_or_default().trim_end());
         let lines = text.lines().map(|line| (Tone::Faint, format!("{name} │ {line}").trim_end().to_owned()));
         lines.collect()

@@ -7,5 +7,5 @@ mod draw;
 mod log_lines;
 mod symbol;
 
-pub use draw::{View, draw};
+pub use draw::{Canvas, draw};
 pub use log_lines::{LogLines, LogOptions};

@@ -1,4 +1,4 @@
-//! What the steps of a composition know: what it was given, and what those before them gave.
+//! The board of a composition: what it was given, and what the steps before gave.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

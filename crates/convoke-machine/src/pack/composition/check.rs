@@ -1,4 +1,4 @@
-//! Everything that is wrong with a composition.
+//! Validation of a composition.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a branch depends on.
+//! Predicates: the conditions of branches.
 
 use serde_json::Value;
 

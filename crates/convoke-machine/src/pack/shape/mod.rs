@@ -1,4 +1,4 @@
-//! What may be written where in a pack: the format as a table, and one walk that compares a tree with it.
+//! The shape of a pack: the format as a table, and one walk that compares a tree with it.
 //!
 //! The walk says what both dialects refuse, which is a mistake, and what each of them refuses, which is their report. A field
 //! that nobody knows is kept and warned about.

@@ -1,4 +1,4 @@
-//! What a table cannot say: fields that depend on each other, and values of several shapes.
+//! Rules that the table of shapes cannot state: fields that depend on each other, and values of several shapes.
 
 use super::Walk;
 use super::field::Shape;

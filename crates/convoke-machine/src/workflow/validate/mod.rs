@@ -1,4 +1,4 @@
-//! Everything that is wrong with a workflow section: first what concerns it as a whole, then state by state in the order of names.
+//! Validation of a workflow section: first as a whole, then state by state in the order of names.
 
 mod state;
 

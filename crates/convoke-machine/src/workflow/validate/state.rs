@@ -1,4 +1,4 @@
-//! What is wrong with one state.
+//! Validation of one state.
 
 use super::{unknown_fields, with_nearest};
 use crate::finding::Finding;

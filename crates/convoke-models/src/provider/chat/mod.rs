@@ -50,10 +50,6 @@ impl ChatCompletions {
 }
 
 impl Protocol for ChatCompletions {
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("authorization", "Bearer ")
-    }
-
     fn write(
         &self,
         model: &str,

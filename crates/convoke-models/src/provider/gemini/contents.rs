@@ -32,7 +32,7 @@ pub(super) fn write(
     let mut before = None;
     for message in messages.iter() {
         let parts: Vec<Value> = match message.role {
-            Role::Assistant => said(generation, origin, message)?,
+            Role::Assistant => model_parts(generation, origin, message)?,
             _ => message.parts.iter().filter_map(|part| given(part).transpose()).collect::<Result<_, _>>()?,
         };
         if message.role == Role::System && contents.is_empty() {
@@ -75,7 +75,7 @@ fn given(part: &Part) -> Result<Option<Value>, ModelError> {
 }
 
 /// What the model said, every signature on the part it came on. Those that came from elsewhere stay here.
-fn said(generation: Generation, origin: &str, message: &Message) -> Result<Vec<Value>, ModelError> {
+fn model_parts(generation: Generation, origin: &str, message: &Message) -> Result<Vec<Value>, ModelError> {
     let mut parts = Vec::new();
     let mut pending: Option<&str> = None;
     let mut calls = 0;

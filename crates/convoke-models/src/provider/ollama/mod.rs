@@ -32,10 +32,6 @@ impl OllamaChat {
 }
 
 impl Protocol for OllamaChat {
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("authorization", "Bearer ")
-    }
-
     fn write(
         &self,
         model: &str,

@@ -37,10 +37,6 @@ impl Responses {
 }
 
 impl Protocol for Responses {
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("authorization", "Bearer ")
-    }
-
     fn write(
         &self,
         model: &str,

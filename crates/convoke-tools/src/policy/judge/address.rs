@@ -34,7 +34,7 @@ impl Policy {
             let key = || format!("{key}.{outcome}");
             let matches = |pattern: &DomainPattern| pattern.matches(&host);
             if let Some(written) = trail.find(self, list, key, outcome, &about, matches) {
-                let because = format!("{about} is {}", said(outcome));
+                let because = format!("{about} is {}", participle(outcome));
                 return Decision { outcome, rule: self.rule(key(), written), because, instead: OTHER_HOST };
             }
         }
@@ -66,7 +66,7 @@ impl Policy {
             if let Some(written) =
                 trail.find(self, list, key, outcome, &about, |pattern| pattern.matches(destination))
             {
-                let because = format!("{about} is {}", said(outcome));
+                let because = format!("{about} is {}", participle(outcome));
                 return Decision { outcome, rule: self.rule(key(), written), because, instead: OTHER_HOST };
             }
         }
@@ -108,7 +108,7 @@ impl Policy {
             if let Some(written) =
                 trail.find(self, list, key, outcome, &about, |pattern| pattern.matches(server, tool))
             {
-                let because = format!("{about} is {}", said(outcome));
+                let because = format!("{about} is {}", participle(outcome));
                 return Decision { outcome, rule: self.rule(key(), written), because, instead: OTHER_TOOL };
             }
         }
@@ -127,7 +127,7 @@ impl Policy {
     }
 }
 
-fn said(outcome: PolicyOutcome) -> &'static str {
+fn participle(outcome: PolicyOutcome) -> &'static str {
     match outcome {
         PolicyOutcome::Allow => "allowed",
         PolicyOutcome::Ask => "asked about",

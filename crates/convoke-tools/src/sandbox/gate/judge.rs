@@ -1,4 +1,4 @@
-//! Whether one file or link may come out.
+//! The decision whether one file or link may come out.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -211,7 +211,7 @@ impl Gate<'_> {
         let told = (!reduced.refused.is_empty()).then(|| {
             format!(
                 "git would execute or believe these settings, so they stay as they were: {}",
-                reduced.told()
+                reduced.refused_names()
             )
         });
         if judged.before.is_some() && reduced.config == before {

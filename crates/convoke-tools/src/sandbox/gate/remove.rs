@@ -1,4 +1,4 @@
-//! What a command has removed, removed from the workspace: as a whole, or not at all.
+//! Removals by a command, carried out in the workspace: as a whole, or not at all.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;

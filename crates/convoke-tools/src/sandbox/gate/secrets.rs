@@ -1,4 +1,4 @@
-//! What is in protected files of the workspace, so that no copy of one comes out under another name.
+//! Contents of protected files of the workspace, so that no copy of one comes out under another name.
 //!
 //! A secret that somebody puts there, or moves, while a command runs is not hidden from it. What it has read it can still write
 //! in another form: this keeps plain copies from lying about, and no more.

@@ -76,7 +76,7 @@ impl Search {
         let found = self.ask(service, query).await?;
         let lost =
             |_| SearchError::Connection { service: service.name(), problem: "it was given up".to_owned() };
-        run_blocking(move |cancel| told(&found, cancel)).await.map_err(lost)
+        run_blocking(move |cancel| results_text(&found, cancel)).await.map_err(lost)
     }
 
     async fn ask(&self, service: &SearchService, query: &Query) -> Result<Vec<SearchResult>, SearchError> {
@@ -121,7 +121,7 @@ pub fn web_search(search: &Search) -> FunctionTool {
     .timeout(TIME + Duration::from_secs(5))
 }
 
-fn told(found: &[SearchResult], cancel: &CancelFlag) -> String {
+fn results_text(found: &[SearchResult], cancel: &CancelFlag) -> String {
     if found.is_empty() {
         return "No results found.".to_owned();
     }

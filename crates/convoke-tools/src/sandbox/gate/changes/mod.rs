@@ -1,4 +1,4 @@
-//! What a command has changed, for a person to read before it comes out.
+//! The changes of a command, for a person to read before they come out.
 //!
 //! Whoever looks at it must not be blinded: what is done to something that was there before is always listed, and comes first;
 //! of what is new the uppermost comes first, and what is not listed is counted; whatever is not shown says so, with its size.
