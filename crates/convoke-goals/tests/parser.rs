@@ -216,6 +216,7 @@ fn agent_036_goals_may_be_defined_after_they_are_used() {
 fn words_that_begin_no_statement_are_errors() {
     assert_eq!(errors(&with_rest("NAME n\nVERSION 1.0.0")), ["unknown-statement 2"]);
     assert_eq!(errors(&with_rest("NAME n\nINVALID foo")), ["unknown-statement 2"]);
+    assert_eq!(errors(&with_rest("NAME n\nWORKFLOW foo")), ["unknown-statement 2"], "one cause, one error");
 }
 
 #[test]

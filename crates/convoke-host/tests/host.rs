@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use convoke_config::{Environment, Loader};
-use convoke_core::{Answer, BoxFuture, EventKind, PendingQuestion, Responder, RunStatus};
+use convoke_core::store::{Batch, OnBusy};
+use convoke_core::{Answer, BoxFuture, EventKind, PendingQuestion, Responder, RunStatus, Store};
 use convoke_goals::Values;
 use convoke_host::{GoOnOptions, Host, HostError, StartOptions};
+use convoke_store::SqliteStore;
 use tempfile::TempDir;
 
 const AGENTFILE: &str = r#"NAME letter
@@ -147,6 +149,33 @@ async fn a_run_that_waits_is_answered_and_gone_on_with_by_another_host() {
     assert!(matches!(heard.last(), Some(EventKind::RunEnded(_))), "{:?}", heard.last());
     let ended = other.go_on(&run, GoOnOptions::default()).await;
     assert!(matches!(ended, Err(HostError::Ended { status: RunStatus::Completed, .. })));
+}
+
+/// `TOOLS write, none` was no mistake once.
+#[tokio::test]
+async fn a_run_that_was_begun_before_a_rule_came_is_not_refused_for_it() {
+    let house = House::new();
+    let host = house.host();
+    let loaded = host.load(house.path().join("letter.agent")).unwrap();
+    let finished =
+        host.start(loaded, topic(), StartOptions::default()).await.unwrap().finish().await.unwrap();
+    let run = finished.outcome.run.clone();
+    let mut kept = host.record(&run).await.unwrap().record.launch;
+    let text = AGENTFILE.replace("TOOLS write", "TOOLS write, none");
+    kept.host.as_mut().unwrap()["agentfile"]["text"] = text.as_str().into();
+    let store = SqliteStore::open(host.store_file()).unwrap();
+    let lease = store.claim(&run, OnBusy::Refuse).await.unwrap();
+    store.append(&lease, Batch { launch: Some(kept), ..Batch::default() }).await.unwrap();
+    drop(store);
+    host.answer(&run, &finished.outcome.questions()[0].id, Answer::approve().by("ann")).await.unwrap();
+    let mut again = GoOnOptions::default();
+    again.secrets = Values::from_iter([("token", "sesame-open-wide")]);
+    let finished = host.go_on(&run, again).await.unwrap().finish().await.unwrap();
+    assert_eq!(finished.outcome.status, RunStatus::Completed, "{:?}", finished.error());
+    house.put("new.agent", &text);
+    let new = host.load(house.path().join("new.agent")).unwrap();
+    assert_eq!(new.diagnostics.errors(), 1, "{:?}", new.diagnostics);
+    assert!(new.valid().is_err());
 }
 
 #[tokio::test]

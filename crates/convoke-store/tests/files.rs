@@ -79,7 +79,7 @@ fn a_newer_store_is_refused() {
     Connection::open(&file).unwrap().execute_batch("PRAGMA user_version = 9; PRAGMA wal_checkpoint").unwrap();
     let error = refused(&file);
     let store = file.display().to_string();
-    assert_eq!(error, StoreError::Newer { store, found: 9, supported: 6 });
+    assert_eq!(error, StoreError::Newer { store, found: 9, supported: 7 });
 }
 
 #[test]

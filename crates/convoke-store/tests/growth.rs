@@ -6,9 +6,10 @@ mod common;
 
 use bytes::Bytes;
 use common::new_run;
-use convoke_core::store::Batch;
-use convoke_core::{Blob, Digest, Store};
+use convoke_core::store::{Batch, NewRun};
+use convoke_core::{Blob, Digest, Launch, Store};
 use convoke_store::SqliteStore;
+use serde_json::{Value, json};
 
 /// A run of so many prompts, each of which says everything that those before it did, and ten bytes more.
 async fn bytes_of(prompts: usize) -> (u64, usize) {
@@ -41,4 +42,31 @@ async fn prompts_that_repeat_all_earlier_outputs_cost_what_is_new_in_them() {
     assert!(said > 20_000_000, "{said} bytes were said");
     assert!(of_1000 < 3_000_000, "{of_1000} bytes for 1,000 prompts");
     assert!(of_1000 < of_100 * 16, "ten times as many prompts: {of_100} bytes, then {of_1000}");
+}
+
+/// Bytes of a store with a run that was started with this, and makes a request with these tools.
+async fn bytes_with(launch: Launch, tools: &Value) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    let store = SqliteStore::open(&file).unwrap();
+    let lease = store.create(NewRun { launch, ..new_run("tools") }).await.unwrap();
+    let content = Bytes::from(serde_json::to_vec(&json!({"params": {}, "tools": tools})).unwrap());
+    let blobs = vec![Blob { digest: Digest::of_parts(&[&content]), content }];
+    store.append(&lease, Batch { blobs, ..Batch::default() }).await.unwrap();
+    drop(store);
+    file.metadata().unwrap().len()
+}
+
+#[tokio::test]
+async fn tools_that_a_run_was_started_with_cost_nothing_more_in_its_requests() {
+    let tool = |number: u64| {
+        let words: Vec<String> =
+            (0..90).map(|word| format!("{:x}", (number * 1_000 + word).wrapping_mul(0x9e37_79b9))).collect();
+        json!({"name": format!("tool_{number}"), "description": words.join(" "), "parameters": {"type": "object"}})
+    };
+    let tools: Value = (0..64).map(tool).collect();
+    let said = tools.to_string().len() as u64;
+    let without = bytes_with(Launch::default(), &tools).await;
+    let with = bytes_with(Launch::default().host(json!({"file": "NAME x", "tools": tools})), &tools).await;
+    assert!(with - without < said / 4, "{said} bytes of tools: {without} bytes, then {with}");
 }

@@ -12,9 +12,12 @@ use bytes::Bytes;
 use common::{entry, new_run};
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{Batch, OnBusy, Retention, RunChange, RunQuery, WaitConditions};
-use convoke_core::{Answer, Blob, Digest, IdempotencyKey, Question, RunStatus, Store, StoreError, Timestamp};
+use convoke_core::{
+    Answer, Blob, Digest, IdempotencyKey, Launch, Question, RunStatus, Store, StoreError, Timestamp,
+};
 use convoke_store::SqliteStore;
 use rusqlite::Connection;
+use serde_json::json;
 
 /// A closed store with one run of three entries.
 async fn closed_store(folder: &Path) -> PathBuf {
@@ -85,7 +88,11 @@ async fn what_others_write_meanwhile_is_seen() {
     assert_eq!(held, None);
 }
 
-/// Takes away what version 6 has added.
+/// Has what version 7 has changed as it was before.
+const WITHOUT_LAUNCH_PIECES: &str = "DROP TABLE launches; \
+     CREATE TABLE launches (run INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT; PRAGMA user_version = 6;";
+
+/// Takes away what version 6 has added as well.
 const WITHOUT_GENERATIONS: &str = "ALTER TABLE entries DROP COLUMN labels; ALTER TABLE runs DROP COLUMN generation; \
      ALTER TABLE runs DROP COLUMN begins_at; DROP TABLE carried;";
 
@@ -101,12 +108,36 @@ const WITHOUT_LAUNCHES: &str = "DROP TABLE launches; DROP TABLE labels; DROP IND
      ALTER TABLE runs DROP COLUMN worked; PRAGMA user_version = 3;";
 
 #[tokio::test]
+async fn what_runs_were_started_with_is_read_as_it_was_kept_and_kept_in_pieces_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    let launch = Launch::default().thread("t").host(json!({"file": "what was said. ".repeat(500)}));
+    let older = Connection::open(&file).unwrap();
+    older.execute_batch(WITHOUT_LAUNCH_PIECES).unwrap();
+    let text = serde_json::to_string(&launch).unwrap();
+    older.execute("INSERT INTO launches (run, content) VALUES (1, ?1)", [text]).unwrap();
+    drop(older);
+    let (before, one) = (everything(folder.path()), "one".parse().unwrap());
+    let reader = SqliteStore::open_read_only(&file).unwrap();
+    assert_eq!(reader.run(&one).await.unwrap().unwrap().launch, launch);
+    assert_eq!(everything(folder.path()), before, "reading changes nothing");
+
+    let store = SqliteStore::open(&file).unwrap();
+    assert_eq!(store.run(&one).await.unwrap().unwrap().launch, launch);
+    let lease = store.claim(&one, OnBusy::TakeOver).await.unwrap();
+    let changed = launch.label("customer", "ann");
+    store.append(&lease, Batch { launch: Some(changed.clone()), ..Batch::default() }).await.unwrap();
+    assert_eq!(store.run(&one).await.unwrap().unwrap().launch, changed);
+    assert_eq!(store.runs(&RunQuery::default()).await.unwrap()[0].launch, changed);
+}
+
+#[tokio::test]
 async fn a_store_without_labels_is_read_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = closed_store(folder.path()).await;
     Connection::open(&file)
         .unwrap()
-        .execute_batch(&format!("{WITHOUT_GENERATIONS} PRAGMA user_version = 5"))
+        .execute_batch(&format!("{WITHOUT_LAUNCH_PIECES} {WITHOUT_GENERATIONS} PRAGMA user_version = 5"))
         .unwrap();
     let reader = SqliteStore::open_read_only(&file).unwrap();
     let entries = reader.entries(&"one".parse().unwrap(), 1, 9).await.unwrap();
@@ -135,7 +166,7 @@ async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {
     store.release(&lease);
     drop(store);
     let older = Connection::open(&file).unwrap();
-    older.execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL}")).unwrap();
+    older.execute_batch(&format!("{WITHOUT_LAUNCH_PIECES} {WITHOUT_GENERATIONS} {WITHOUT_MAIL}")).unwrap();
     let answer = |question: &PendingQuestion, number: u32, by: &str| {
         let answer = Answer::text(by).by(by);
         let json = serde_json::to_string(&answer).unwrap();
@@ -171,7 +202,9 @@ async fn a_store_without_launches_is_read_as_it_is_and_goes_on() {
     let file = closed_store(folder.path()).await;
     Connection::open(&file)
         .unwrap()
-        .execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES}"))
+        .execute_batch(&format!(
+            "{WITHOUT_LAUNCH_PIECES} {WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES}"
+        ))
         .unwrap();
     let before = everything(folder.path());
     let one = "one".parse().unwrap();
@@ -196,7 +229,9 @@ async fn a_store_of_an_older_version_is_not_brought_up_to_date_by_looking() {
                  ALTER TABLE runs DROP COLUMN outline; DROP TABLE outlines; PRAGMA user_version = 1";
     Connection::open(&file)
         .unwrap()
-        .execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES} {older}"))
+        .execute_batch(&format!(
+            "{WITHOUT_LAUNCH_PIECES} {WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES} {older}"
+        ))
         .unwrap();
     let before = everything(folder.path());
     let refused = SqliteStore::open_read_only(&file).unwrap_err();
@@ -218,7 +253,9 @@ async fn a_store_whose_content_is_not_in_pieces_is_read_as_it_is_and_goes_on() {
     let older = Connection::open(&file).unwrap();
     let without_pieces = "ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; PRAGMA user_version = 2";
     older
-        .execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES} {without_pieces}"))
+        .execute_batch(&format!(
+            "{WITHOUT_LAUNCH_PIECES} {WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES} {without_pieces}"
+        ))
         .unwrap();
     older
         .execute(

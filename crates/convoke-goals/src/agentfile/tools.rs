@@ -1,7 +1,8 @@
 //! Checks the tool names of a file against the tools that exist.
 //!
 //! The language does not: a program has tools of its own, and servers bring theirs. So this is no part of
-//! [`read`](super::read), and only what is nearly the name of a known tool is an error.
+//! [`read`](super::read), and only what is nearly the name of a known tool is an error, or `none` among others. What a run
+//! was started from is never checked by this again: it was begun with what it has.
 
 use convoke_text::nearest;
 
@@ -9,7 +10,7 @@ use super::diagnostic::{Code, Diagnostic, Diagnostics};
 use super::syntax::Tools;
 use super::{Source, parser};
 
-/// Adds an error for every name in a list of tools that is nearly one of the `known` ones.
+/// Adds an error for every name in a list of tools that is nearly one of the `known` ones, and for a `none` among others.
 ///
 /// ```
 /// use convoke_goals::agentfile::diagnostic::Diagnostics;
@@ -29,6 +30,15 @@ pub fn misspelt_tools(source: &Source, known: &[&str], diagnostics: &mut Diagnos
         Tools::None => &[],
     }) {
         let written = name.value.as_str();
+        if source.text().get(name.span.start..name.span.end) == Some("none") {
+            diagnostics.error(|| {
+                let message = "`none` stands alone: it means no tools at all";
+                Diagnostic::new(Code::BadValue, name.span, message)
+                    .label("among other tools")
+                    .help("leave `none` out, or the others")
+            });
+            continue;
+        }
         // Servers' tools and those of knowledge are known once these are; a pattern may stand for any.
         let is_found_later = ["mcp_", "knowledge_search_"].iter().any(|prefix| written.starts_with(prefix));
         if known.contains(&written) || is_found_later || written.contains('*') {

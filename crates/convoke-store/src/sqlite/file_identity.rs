@@ -3,8 +3,13 @@
 //! A file that is deleted, replaced or moved while it is open can be written to for ever, and nobody will read it. Looked
 //! at after each commit, before anybody is told that something is durable: two questions to the file system. And whenever
 //! somebody asks what is due: whoever attends to a file that is gone would wait for ever.
+//!
+//! A file that another program writes over stays the same file, so its size and time are looked at too, before each commit.
+//! They also change when another process moves its commits from the log to the file: whether what we wrote is still there
+//! only a look into it can tell ([`super::overwritten`]).
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use convoke_core::StoreError;
 use convoke_sqlite::beside;
@@ -15,6 +20,8 @@ pub(super) struct FileIdentity {
     database: WatchedFile,
     /// Known from the first commit on; before, there may be none.
     log: WatchedFile,
+    /// The size and time of the file after our last commit.
+    stamp: Option<Stamp>,
 }
 
 /// A file as it was when it was opened.
@@ -30,7 +37,23 @@ impl FileIdentity {
             place: place.to_owned(),
             database: WatchedFile::at(path),
             log: WatchedFile { path: log, was: None },
+            stamp: stamp(path),
         }
+    }
+
+    /// Whether somebody else has written into the file since the last [`accept`](Self::accept).
+    pub(super) fn has_changed(&self) -> bool {
+        stamp(&self.database.path) != self.stamp
+    }
+
+    /// Takes the file as it is now for what it should be.
+    pub(super) fn accept(&mut self) {
+        self.stamp = stamp(&self.database.path);
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.database.path
     }
 
     /// Refuses to go on if one of them is not there any more, or another one is.
@@ -60,6 +83,13 @@ impl WatchedFile {
             self.path.display()
         )))
     }
+}
+
+/// The size of a file, and when it was written.
+pub(super) type Stamp = (u64, Option<SystemTime>);
+
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+    path.metadata().ok().map(|found| (found.len(), found.modified().ok()))
 }
 
 #[cfg(unix)]

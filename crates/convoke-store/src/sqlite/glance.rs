@@ -5,13 +5,13 @@
 //! makes no file. If there is a log, somebody has the file open, or did not close it, and it takes a proper connection.
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use convoke_core::StoreError;
 use convoke_sqlite::beside;
 use rusqlite::{Connection, ErrorCode};
 
 use super::failure::{Fault, explain, lack_of_handles};
+use super::file_identity::stamp;
 use super::inspect::{holds_something, immutable};
 use super::open;
 
@@ -48,10 +48,6 @@ pub(super) fn glance<T>(
 
 fn has_log(path: &Path) -> bool {
     holds_something(&beside(path, "-wal"))
-}
-
-fn stamp(path: &Path) -> Option<(u64, Option<SystemTime>)> {
-    path.metadata().ok().map(|metadata| (metadata.len(), metadata.modified().ok()))
 }
 
 fn lacks_files(error: &rusqlite::Error) -> bool {

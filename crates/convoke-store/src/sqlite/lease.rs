@@ -42,6 +42,12 @@ impl Leases {
         self.held.is_empty()
     }
 
+    /// The runs of these leases, their numbers in the tables, and how many entries each has.
+    pub(super) fn written(&self) -> impl Iterator<Item = (&RunId, i64, u64)> {
+        let held = self.held.iter();
+        held.filter_map(|(run, held)| Some((run, held.key, held.next_seq.as_ref().ok()? - 1)))
+    }
+
     /// The lease, if it is one of ours.
     pub(super) fn find(&self, lease: &Lease) -> Option<&HeldLease> {
         self.held.get(&lease.run).filter(|held| held.epoch == lease.epoch)

@@ -16,6 +16,7 @@
 //! | [`job`], [`promise`], [`wait_mode`] | one piece of work for the writer, and how to wait for it |
 //! | [`lease`] | which leases this handle has given, and whether they may still write |
 //! | [`journal`], [`run`], [`question`], [`mail`], [`launch`], [`outline`] | what jobs write: batches, runs, questions, mail, outlines |
+//! | [`file_identity`], [`overwritten`] | whether the file is still the one that others find, with what was written in it |
 //! | [`reader`], [`glance`] | the threads that read, and reading without leaving a trace |
 //! | [`query`] | what they read |
 //! | [`row`], [`entry_key`] | how values and addresses look in the tables |
@@ -36,6 +37,7 @@ mod mail;
 mod maintenance;
 mod open;
 mod outline;
+mod overwritten;
 mod pieces;
 mod promise;
 mod query;

@@ -20,8 +20,8 @@ const MANY: usize = 32;
 /// One run's record.
 pub(super) fn run(connection: &Connection, run: &RunId) -> Result<Option<RunRecord>, Fault> {
     let sql = format!("SELECT {} WHERE runs.id = ?1", run_columns(schema::version(connection)?));
-    let mut outlines = Outlines::of(connection);
-    Ok(all(connection, &sql, [run.as_str()], |row| row::run(row, &mut outlines))?.pop())
+    let (mut outlines, mut pieces) = (Outlines::of(connection), PieceReader::of(connection));
+    Ok(all(connection, &sql, [run.as_str()], |row| row::run(row, &mut outlines, &mut pieces))?.pop())
 }
 
 /// Records of runs, newest first.
@@ -70,8 +70,8 @@ pub(super) fn runs(connection: &Connection, query: &RunQuery) -> Result<Vec<RunR
         conditions.join(" AND ")
     );
     let values: Vec<(&str, &dyn ToSql)> = values.iter().map(|(name, value)| (*name, &**value)).collect();
-    let mut outlines = Outlines::of(connection);
-    all(connection, &sql, &values[..], |row| row::run(row, &mut outlines))
+    let (mut outlines, mut pieces) = (Outlines::of(connection), PieceReader::of(connection));
+    all(connection, &sql, &values[..], |row| row::run(row, &mut outlines, &mut pieces))
 }
 
 /// A run's entries from a number on.

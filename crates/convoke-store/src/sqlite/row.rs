@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{ForkPoint, Generation, RunRecord, Totals};
+use convoke_core::store::{ForkPoint, Generation, Launch, RunRecord, Totals};
 use convoke_core::{
     Digest, EffectKind, Entry, Labels, Path, Phase, QuestionId, RunId, RunStatus, StoreError, Timestamp,
 };
@@ -13,14 +13,20 @@ use rusqlite::types::ValueRef;
 
 use super::failure::Fault;
 use super::outline::Outlines;
+use super::pieces::PieceReader;
 use super::{entry_key, schema};
 use crate::lease_owner::LeaseOwner;
 
 /// What [`run`] reads, in its order, from a database of this version.
 pub(super) fn run_columns(version: i64) -> String {
     let (columns, launches) = match version >= schema::WITH_LAUNCHES {
-        true => ("launches.content, worked, latest", " LEFT JOIN launches ON launches.run = runs.key"),
-        false => ("NULL, 0, NULL", ""),
+        true => ("worked, latest", " LEFT JOIN launches ON launches.run = runs.key"),
+        false => ("0, NULL", ""),
+    };
+    let (launch, depth) = match version {
+        schema::WITH_LAUNCH_PIECES.. => ("launches.content", "launches.depth"),
+        schema::WITH_LAUNCHES.. => ("CAST(launches.content AS BLOB)", "0"),
+        _ => ("NULL", "0"),
     };
     let waits = match version >= schema::WITH_MAIL {
         true => "wake, (SELECT json_group_array(channel) FROM waits WHERE waits.run = runs.key)",
@@ -33,7 +39,7 @@ pub(super) fn run_columns(version: i64) -> String {
     let (until, holders) = holders(version);
     format!(
         "runs.id, workflow, version, status, created, updated, seed, epoch, runs.holder, forked_from, forked_at, totals, \
-         inputs.content, outcomes.content, outline, {columns}, {until}, {waits}, {generation} \
+         inputs.content, outcomes.content, outline, {launch}, {columns}, {until}, {waits}, {generation}, {depth} \
          FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key{launches}{holders}{carried}"
     )
 }
@@ -47,11 +53,18 @@ pub(super) fn holders(version: i64) -> (&'static str, &'static str) {
 }
 
 /// A run's record.
-pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecord, Fault> {
+pub(super) fn run(
+    row: &Row<'_>,
+    outlines: &mut Outlines<'_>,
+    pieces: &mut PieceReader<'_>,
+) -> Result<RunRecord, Fault> {
     let forked_from: Option<String> = row.get(9)?;
     let totals: Option<String> = row.get(11)?;
     let version: u32 = row.get(2)?;
-    let launch: Option<String> = row.get(15)?;
+    let launch = match bytes(row, 15)? {
+        Some(stored) => json(pieces.whole(stored, row.get(24)?)?)?,
+        None => Launch::default(),
+    };
     Ok(RunRecord {
         id: run_id(&text(row, 0)?)?,
         workflow: text(row, 1)?,
@@ -71,7 +84,7 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
         input: bytes(row, 12)?.unwrap_or_default(),
         outcome: bytes(row, 13)?,
         outline: outlines.get(row.get(14)?)?,
-        launch: launch.as_deref().map(json).transpose()?.unwrap_or_default(),
+        launch,
         worked: Duration::from_micros(unsigned(row, 16)?),
         wake: row.get::<_, Option<i64>>(19)?.map(Timestamp::from_micros),
         channels: json(&text(row, 20)?)?,
@@ -231,8 +244,8 @@ fn question_id(text: String) -> Result<QuestionId, Fault> {
 }
 
 /// A value from its JSON.
-pub(super) fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Fault> {
-    serde_json::from_str(text).map_err(|error| Fault::Damaged(format!("unreadable JSON: {error}")))
+pub(super) fn json<T: serde::de::DeserializeOwned>(text: impl AsRef<[u8]>) -> Result<T, Fault> {
+    serde_json::from_slice(text.as_ref()).map_err(|error| Fault::Damaged(format!("unreadable JSON: {error}")))
 }
 
 /// A number as its bits: the database knows signed ones only.

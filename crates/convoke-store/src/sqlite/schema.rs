@@ -16,6 +16,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
 ];
 
 /// The oldest version that can be read as it is.
@@ -33,6 +34,9 @@ pub(super) const WITH_MAIL: i64 = 5;
 /// The first version whose runs have generations, and whose entries have labels.
 pub(super) const WITH_GENERATIONS: i64 = 6;
 pub(super) const WITH_LABELS: i64 = 6;
+
+/// The first version that keeps what runs were started with in pieces.
+pub(super) const WITH_LAUNCH_PIECES: i64 = 7;
 
 /// The newest version this crate understands.
 pub(super) fn newest() -> i64 {

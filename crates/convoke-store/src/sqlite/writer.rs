@@ -17,8 +17,8 @@ use super::file_identity::FileIdentity;
 use super::job::Job;
 use super::lease::Leases;
 use super::maintenance::Maintenance;
-use super::run;
 use super::wait_mode::{WaitState, WaitTuner};
+use super::{overwritten, run};
 use crate::lease_owner::LeaseOwner;
 use crate::notifier::ChangeNotifier;
 
@@ -142,10 +142,15 @@ impl Writer {
     fn commit_together(&mut self, first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>) {
         let began = Instant::now();
         let mut group = vec![first];
+        let is_changed = self.file_identity.has_changed();
         let result = self
             .fill(&mut group, jobs)
             .and_then(|()| self.commit())
-            .and_then(|()| self.file_identity.check());
+            .and_then(|()| self.file_identity.check())
+            .and_then(|()| if is_changed { self.must_not_be_overwritten() } else { Ok(()) });
+        if result.is_ok() {
+            self.file_identity.accept();
+        }
         if let Err(cause) = &result {
             self.lose(&group, cause);
         }
@@ -154,6 +159,11 @@ impl Writer {
         for job in group {
             job.finish(&result);
         }
+    }
+
+    /// Looks into the file, after the commit: what was only in the log before it is then read from where it is.
+    fn must_not_be_overwritten(&self) -> Result<(), StoreError> {
+        overwritten::check(self.file_identity.path(), &self.place, self.leases.written())
     }
 
     /// Performs the first job of the group, and then all that are waiting. An error means that the transaction is

@@ -36,6 +36,33 @@ async fn a_command_makes_no_policy_and_no_configuration() {
     }
 }
 
+/// A store in the workspace, say: what hides it from a command leaves nothing in its place.
+#[tokio::test]
+async fn a_protected_file_that_somebody_deletes_under_a_command_stays_deleted() {
+    let test = "a_protected_file_that_somebody_deletes_under_a_command_stays_deleted";
+    for hands in everywhere(test, |sandbox| sandbox) {
+        let own = ["convoke.db", "convoke.db-wal", "convoke.db-shm", ".env", "deeper/.env"];
+        let own = own.map(|path| hands.put(path, "mine"));
+        let begun = async {
+            let sleeper = loop {
+                match sleeping("60.0917").first() {
+                    Some(sleeper) => break sleeper.to_string(),
+                    None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+                }
+            };
+            own.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+            assert!(std::process::Command::new("kill").arg(sleeper).status().unwrap().success());
+        };
+        let (told, ()) = tokio::join!(bash(&hands, "ls -a; sleep 60.0917; ls -a; echo over"), begun);
+        assert!(told.contains("over"), "{told}");
+        let again = bash(&hands, "ls -a; echo over").await;
+        assert!(again.contains("over"), "{again}");
+        for path in &own {
+            assert!(path.symlink_metadata().is_err(), "{} is there again: {told}\n{again}", path.display());
+        }
+    }
+}
+
 /// That one thing cannot be put back must not leave another one changed.
 #[tokio::test]
 async fn a_hook_goes_whatever_else_is_in_the_way() {

@@ -64,17 +64,6 @@ impl Parser<'_> {
                 return Err(Reported);
             }
             self.advance();
-            if token.is_word("none") {
-                self.diagnostics.error(|| {
-                    Diagnostic::new(
-                        Code::BadValue,
-                        token.span,
-                        "`none` stands alone: it means no tools at all",
-                    )
-                    .label("among other tools")
-                    .help("leave `none` out, or the others")
-                });
-            }
             names.push(Spanned::new(token.text.into_owned(), token.span));
             if !self.comma("`TOOLS`") {
                 return Ok(Tools::Named(names));

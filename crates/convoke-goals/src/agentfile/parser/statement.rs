@@ -169,8 +169,9 @@ impl<'a> Parser<'a> {
     fn unknown_statement(&mut self) {
         let token = self.peek().clone();
         let words = StatementKind::WORDS.iter().map(|(word, _)| *word);
+        let is_named = self.file.statements.iter().any(|statement| statement.kind == StatementKind::Name);
         let meant = match token.text.as_ref() {
-            "WORKFLOW" => Some("NAME"),
+            "WORKFLOW" => (!is_named).then_some("NAME"),
             text if token.kind == TokenKind::Ident => nearest(text, words),
             _ => None,
         };
@@ -183,6 +184,7 @@ impl<'a> Parser<'a> {
             .label("not known");
             match (meant, token.text.as_ref()) {
                 (_, "VERSION") => diagnostic.help("a version belongs into the package's manifest.json; delete this line"),
+                (None, "WORKFLOW") => diagnostic.help("`NAME` says what the workflow is called; delete this line"),
                 (_, "WORKFLOW") => diagnostic.replace("the name of a workflow is written", token.span, "NAME"),
                 (_, "STEP" | "THEN" | "DO") => {
                     diagnostic.help("goals are run by `RUN name USING goal, goal`, in the order they are listed")
