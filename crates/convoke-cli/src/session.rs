@@ -90,17 +90,11 @@ impl<'a> Session<'a> {
         let command = |decision: String| self.about("answer", &pending.run, &format!("{id} {decision}"));
         let reject = || command("--reject 'WHY NOT'".to_owned());
         match &pending.question.kind {
-            QuestionKind::Approval if !pending.question.covers.is_empty() => vec![
-                command("--approve".to_owned()),
-                command("--approve --for-run".to_owned()),
-                command("--revise 'WHAT TO CHANGE'".to_owned()),
-                reject(),
-            ],
-            QuestionKind::Approval => vec![
-                command("--approve".to_owned()),
-                command("--revise 'WHAT TO CHANGE'".to_owned()),
-                reject(),
-            ],
+            QuestionKind::Approval => {
+                let for_run = (!pending.question.covers.is_empty()).then_some("--approve --for-run");
+                let decisions = ["--approve"].into_iter().chain(for_run).chain(["--revise 'WHAT TO CHANGE'"]);
+                decisions.map(|decision| command(decision.to_owned())).chain([reject()]).collect()
+            }
             QuestionKind::Choice { options } => {
                 let choose = |option: &String| command(format!("--choose {}", shell::quoted(option)));
                 options.iter().map(choose).chain(self.forking_past(pending, options)).collect()

@@ -14,36 +14,24 @@ pub(crate) struct Wizard<R, W> {
     questions: W,
 }
 
-/// What came of it.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum WizardResult {
-    /// What to write.
-    Planned(ProjectPlan),
-    /// Whoever was there has gone.
-    Left,
-}
-
 impl<R: BufRead, W: Write> Wizard<R, W> {
     pub(crate) fn new(answers: R, questions: W) -> Self {
         Self { answers, questions }
     }
 
-    /// Asks everything. `found` is the model that would be used otherwise.
-    pub(crate) fn ask(&mut self, usual: ProjectPlan, found: Option<&str>) -> io::Result<WizardResult> {
+    /// Asks everything. `found` is the model that would be used otherwise. If whoever was there has gone, that is
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof).
+    pub(crate) fn ask(&mut self, usual: ProjectPlan, found: Option<&str>) -> io::Result<ProjectPlan> {
         let mut plan = usual;
-        let Some(goal) = self.question("What should it do?", "an example")? else {
-            return Ok(WizardResult::Left);
-        };
+        let goal = self.question("What should it do?", "an example")?;
         plan.goal = (!goal.is_empty()).then_some(goal);
         let found = found.unwrap_or("whatever is found");
-        let model = self.checked("Which model?", found, |answer| {
+        plan.model = self.checked("Which model?", found, |answer| {
             if answer.contains(['"', '\\']) || answer.contains(char::is_control) {
                 return Err("a model's name has no quotes in it".to_owned());
             }
             answer.parse::<ModelName>().map(|_| answer.to_owned()).map_err(|error| error.to_string())
         })?;
-        let Some(model) = model else { return Ok(WizardResult::Left) };
-        plan.model = model;
         let watcher = self.checked("Who checks results: nobody, a model, or me?", "nobody", |answer| {
             match answer.to_ascii_lowercase().trim_start_matches("a ") {
                 "nobody" | "n" | "no" => Ok(Watcher::Nobody),
@@ -52,42 +40,41 @@ impl<R: BufRead, W: Write> Wizard<R, W> {
                 _ => Err("answer nobody, model or me".to_owned()),
             }
         })?;
-        let Some(watcher) = watcher else { return Ok(WizardResult::Left) };
         plan.watcher = watcher.unwrap_or(Watcher::Nobody);
-        Ok(WizardResult::Planned(plan))
+        Ok(plan)
     }
 
-    /// An answer that makes sense; `Some(None)` is what is usual.
+    /// An answer that makes sense; `None` is what is usual.
     fn checked<T>(
         &mut self,
         question: &str,
         usual: &str,
         check: impl Fn(&str) -> Result<T, String>,
-    ) -> io::Result<Option<Option<T>>> {
+    ) -> io::Result<Option<T>> {
         for _ in 0..PATIENCE {
-            let Some(answer) = self.question(question, usual)? else { return Ok(None) };
+            let answer = self.question(question, usual)?;
             if answer.is_empty() {
-                return Ok(Some(None));
+                return Ok(None);
             }
             match check(&answer) {
-                Ok(value) => return Ok(Some(Some(value))),
+                Ok(value) => return Ok(Some(value)),
                 Err(why) => writeln!(self.questions, "  {why}")?,
             }
         }
         writeln!(self.questions, "  {usual}, then")?;
-        Ok(Some(None))
+        Ok(None)
     }
 
-    /// What is typed; nothing is what is usual. `None` if nobody types any more.
-    fn question(&mut self, question: &str, usual: &str) -> io::Result<Option<String>> {
+    /// What is typed; nothing is what is usual.
+    fn question(&mut self, question: &str, usual: &str) -> io::Result<String> {
         write!(self.questions, "{question} [{usual}] ")?;
         self.questions.flush()?;
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {
             writeln!(self.questions)?;
-            return Ok(None);
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(Some(line.trim().to_owned()))
+        Ok(line.trim().to_owned())
     }
 }
 
@@ -95,17 +82,18 @@ impl<R: BufRead, W: Write> Wizard<R, W> {
 mod tests {
     use super::*;
 
-    fn answered(answers: &str) -> (WizardResult, String) {
+    fn answered(answers: &str) -> (Option<ProjectPlan>, String) {
         let mut questions = Vec::new();
         let plan = Wizard::new(answers.as_bytes(), &mut questions)
             .ask(ProjectPlan::usual("plan"), Some("ollama/qwen3"));
-        (plan.expect("memory can be read and written"), String::from_utf8_lossy(&questions).into_owned())
+        let plan = plan.map_err(|error| assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof)).ok();
+        (plan, String::from_utf8_lossy(&questions).into_owned())
     }
 
     #[test]
     fn empty_answers_are_what_is_usual() {
         let (plan, asked) = answered("\n\n\n");
-        assert_eq!(plan, WizardResult::Planned(ProjectPlan::usual("plan")));
+        assert_eq!(plan, Some(ProjectPlan::usual("plan")));
         assert!(asked.contains("Which model? [ollama/qwen3]"), "{asked}");
     }
 
@@ -118,21 +106,18 @@ mod tests {
             model: Some("gpt-5.4".to_owned()),
             watcher: Watcher::Person,
         };
-        assert_eq!(plan, WizardResult::Planned(expected));
+        assert_eq!(plan, Some(expected));
         assert!(
             asked.contains("there is no service `nowhere`") && asked.contains("answer nobody"),
             "{asked}"
         );
         let (plan, _) = answered("x\na/\nb/\n\"c\"\nmodel\n");
-        assert!(matches!(
-            plan,
-            WizardResult::Planned(ProjectPlan { model: None, watcher: Watcher::Model, .. })
-        ));
+        assert!(matches!(plan, Some(ProjectPlan { model: None, watcher: Watcher::Model, .. })));
     }
 
     #[test]
     fn who_leaves_gets_nothing() {
-        assert_eq!(answered("Sort my mail\n").0, WizardResult::Left);
-        assert_eq!(answered("").0, WizardResult::Left);
+        assert_eq!(answered("Sort my mail\n").0, None);
+        assert_eq!(answered("").0, None);
     }
 }

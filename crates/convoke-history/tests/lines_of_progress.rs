@@ -1,5 +1,7 @@
 //! Pictures and lines of recorded runs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::time::Duration;
 
 use convoke_core::{Answer, Event, EventKind, Money, Path, Question, RunStatus, StepEnd, Timestamp, Usage};

@@ -1,5 +1,7 @@
 //! `convoke doctor`
 
+use std::path::Path;
+
 use convoke_host::models::Models;
 use convoke_host::{CheckResult, Checkup, HostError, ServiceStanding};
 use convoke_models::ModelName;
@@ -38,10 +40,12 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
         None => None,
     };
     let standings = models.services().await;
-    if arguments.json {
-        output.json(&as_json(&models, &choice, trial.as_ref(), &standings, &checkup))?;
-    } else {
-        print(&models, &choice, trial.as_ref(), &standings, &checkup, output)?;
+    let trial_of = trial.as_ref();
+    let findings =
+        Findings { models: &models, choice: &choice, trial: trial_of, standings, checkup: &checkup };
+    match arguments.json {
+        true => output.json(&findings.to_json())?,
+        false => findings.print(output)?,
     }
     let wrong: Vec<&str> =
         checkup.iter().filter_map(|(name, found)| (!found.works()).then_some(name)).collect();
@@ -60,102 +64,103 @@ fn no_model() -> Failure {
         .hint("set a provider's key, start Ollama, or build with the cargo feature `local`")
 }
 
-fn print(
-    models: &Models,
-    choice: &ModelChoice,
-    trial: Option<&Result<String, Failure>>,
-    standings: &[(&Service, ServiceStanding)],
-    checkup: &Checkup,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let heading = |text: &str| Rich::new(Tone::Strong, text);
-    let model = choice.model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
-    let works = choice.model.is_some() && !matches!(trial, Some(Err(_)));
-    let tone = if works { Tone::Good } else { Tone::Bad };
-    output.line(&heading("model  ").with(tone, model))?;
-    for finding in &choice.findings {
-        let (mark, tone) = if finding.found.decides() { ("✓", Tone::Good) } else { ("–", Tone::Faint) };
-        output.line(&Rich::plain("  ").with(tone, mark).with(Tone::Plain, format!(" {finding}")))?;
-    }
-    if let Some(bytes) = choice.model.as_ref().filter(|_| works).and_then(|name| models.to_fetch(name)) {
-        let words = format!(" it is not here yet: {} are fetched when it is first used", human::bytes(bytes));
-        output.line(&Rich::plain("  ").with(Tone::Caution, "!").with(Tone::Plain, words))?;
-    }
-    if let Some(Ok(words)) = trial {
-        output.line(
-            &Rich::plain("  ").with(Tone::Good, "✓").with(Tone::Plain, format!(" it answers: {words}")),
-        )?;
-    }
-    output.plain("")?;
-    output.line(&heading("services"))?;
-    let width = Service::ALL.iter().map(|service| service.name.len()).max().unwrap_or_default();
-    for (service, standing) in standings {
-        let (mark, tone, state) = match standing {
-            ServiceStanding::Key(place) => ("✓", Tone::Good, format!("key in {place}")),
-            ServiceStanding::Open(address) => ("✓", Tone::Faint, format!("needs no key; at {address}")),
-            ServiceStanding::Absent(address) => {
-                ("–", Tone::Faint, format!("needs no key, but nothing answers at {address}"))
-            }
-            ServiceStanding::Nowhere => (
-                "–",
-                Tone::Faint,
-                format!("needs an address: services.{}.base_url in convoke.toml", service.name),
-            ),
-            ServiceStanding::NoKey(variables) => ("–", Tone::Faint, format!("no key; set {variables}")),
-        };
-        let name = format!(" {:width$}  ", service.name);
-        output.line(&Rich::plain("  ").with(tone, mark).with(Tone::Plain, name).with(Tone::Faint, state))?;
-    }
-    output.plain("")?;
-    output.line(&heading("agents"))?;
-    for (name, found) in checkup.iter() {
-        let (mark, tone, words) = match found {
-            CheckResult::Works(words) => ("✓", Tone::Good, words),
-            CheckResult::Limited(words) => ("!", Tone::Caution, words),
-            CheckResult::Missing(words) => ("✗", Tone::Bad, words),
-        };
-        let name = format!(" {name:width$}  ");
-        let words = text::clean(words);
-        output.line(&Rich::plain("  ").with(tone, mark).with(Tone::Plain, name).with(Tone::Plain, words))?;
-    }
-    output.plain("")?;
-    let file = |path: Option<&std::path::Path>, otherwise: String| {
-        path.map_or(otherwise, |path| path.display().to_string())
-    };
-    output.line(&heading("files"))?;
-    let home = convoke_models::Credentials::home(models.config.environment());
-    let no_credentials =
-        format!("none; it would be {}", home.map_or_else(String::new, |path| path.display().to_string()));
-    output.line(
-        &Rich::plain("  credentials    ").with(Tone::Plain, file(models.credentials.path(), no_credentials)),
-    )?;
-    let configs: Vec<_> =
-        models.config.models().paths.iter().map(|path| path.display().to_string()).collect();
-    let config =
-        if configs.is_empty() { "none; it would be ./convoke.toml".to_owned() } else { configs.join(", ") };
-    output.line(&Rich::plain("  configuration  ").with(Tone::Plain, config))
+/// Everything that was found out.
+struct Findings<'a> {
+    models: &'a Models,
+    choice: &'a ModelChoice,
+    /// What the model said when it was asked for a word, or why it cannot be had.
+    trial: Option<&'a Result<String, Failure>>,
+    standings: Vec<(&'a Service, ServiceStanding)>,
+    checkup: &'a Checkup,
 }
 
-fn as_json(
-    models: &Models,
-    choice: &ModelChoice,
-    trial: Option<&Result<String, Failure>>,
-    standings: &[(&Service, ServiceStanding)],
-    checkup: &Checkup,
-) -> Value {
-    let services: serde_json::Map<String, Value> =
-        standings.iter().map(|(service, standing)| (service.name.to_owned(), standing.as_json())).collect();
-    json!({
-        "model": choice.model.as_ref().map(ToString::to_string),
-        "looked_at": choice.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "works": choice.model.is_some() && !matches!(trial, Some(Err(_))),
-        "bytes_to_fetch": choice.model.as_ref().and_then(|name| models.to_fetch(name)),
-        "answer": trial.and_then(|trial| trial.as_ref().ok()),
-        "services": services,
-        "agents": checkup.as_json(),
-        "credentials": models.credentials.path(),
-        "configuration": models.config.models().paths,
-    })
+impl Findings<'_> {
+    fn works(&self) -> bool {
+        self.choice.model.is_some() && !matches!(self.trial, Some(Err(_)))
+    }
+
+    fn print(&self, output: &mut Output) -> Result<(), Failure> {
+        let Self { models, choice, trial, standings, checkup } = self;
+        let heading = |text: &str| Rich::new(Tone::Strong, text);
+        let row = |mark: &str, tone: Tone, words: String| {
+            Rich::plain("  ").with(tone, mark).with(Tone::Plain, format!(" {words}"))
+        };
+        let model = choice.model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+        let tone = if self.works() { Tone::Good } else { Tone::Bad };
+        output.line(&heading("model  ").with(tone, model))?;
+        for finding in &choice.findings {
+            let (mark, tone) =
+                if finding.found.decides() { ("✓", Tone::Good) } else { ("–", Tone::Faint) };
+            output.line(&row(mark, tone, finding.to_string()))?;
+        }
+        let used = choice.model.as_ref().filter(|_| self.works());
+        if let Some(bytes) = used.and_then(|name| models.to_fetch(name)) {
+            let bytes = human::bytes(bytes);
+            let words = format!("it is not here yet: {bytes} are fetched when it is first used");
+            output.line(&row("!", Tone::Caution, words))?;
+        }
+        if let Some(Ok(words)) = trial {
+            output.line(&row("✓", Tone::Good, format!("it answers: {words}")))?;
+        }
+        output.plain("")?;
+        output.line(&heading("services"))?;
+        let width = Service::ALL.iter().map(|service| service.name.len()).max().unwrap_or_default();
+        for (service, standing) in standings {
+            let name = service.name;
+            let (mark, tone, state) = match standing {
+                ServiceStanding::Key(place) => ("✓", Tone::Good, format!("key in {place}")),
+                ServiceStanding::Open(address) => ("✓", Tone::Faint, format!("needs no key; at {address}")),
+                ServiceStanding::Absent(address) => {
+                    ("–", Tone::Faint, format!("needs no key, but nothing answers at {address}"))
+                }
+                ServiceStanding::Nowhere => {
+                    ("–", Tone::Faint, format!("needs an address: services.{name}.base_url in convoke.toml"))
+                }
+                ServiceStanding::NoKey(variables) => ("–", Tone::Faint, format!("no key; set {variables}")),
+            };
+            output.line(&row(mark, tone, format!("{name:width$}  ")).with(Tone::Faint, state))?;
+        }
+        output.plain("")?;
+        output.line(&heading("agents"))?;
+        for (name, found) in checkup.iter() {
+            let (mark, tone, words) = match found {
+                CheckResult::Works(words) => ("✓", Tone::Good, words),
+                CheckResult::Limited(words) => ("!", Tone::Caution, words),
+                CheckResult::Missing(words) => ("✗", Tone::Bad, words),
+            };
+            output.line(&row(mark, tone, format!("{name:width$}  {}", text::clean(words))))?;
+        }
+        output.plain("")?;
+        output.line(&heading("files"))?;
+        let shown = |path: &Path| path.display().to_string();
+        let home = convoke_models::Credentials::home(models.config.environment());
+        let credentials = models.credentials.path().map_or_else(
+            || format!("none; it would be {}", home.as_deref().map(shown).unwrap_or_default()),
+            shown,
+        );
+        output.line(&Rich::plain(format!("  credentials    {credentials}")))?;
+        let configs: Vec<_> = models.config.models().paths.iter().map(|path| shown(path)).collect();
+        let none = || "none; it would be ./convoke.toml".to_owned();
+        let configs = if configs.is_empty() { none() } else { configs.join(", ") };
+        output.line(&Rich::plain(format!("  configuration  {configs}")))
+    }
+
+    fn to_json(&self) -> Value {
+        let Self { models, choice, trial, standings, checkup } = self;
+        let services =
+            standings.iter().map(|(service, standing)| (service.name.to_owned(), standing.as_json()));
+        json!({
+            "model": choice.model.as_ref().map(ToString::to_string),
+            "looked_at": choice.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "works": self.works(),
+            "bytes_to_fetch": choice.model.as_ref().and_then(|name| models.to_fetch(name)),
+            "answer": trial.and_then(|trial| trial.as_ref().ok()),
+            "services": services.collect::<serde_json::Map<_, _>>(),
+            "agents": checkup.as_json(),
+            "credentials": models.credentials.path(),
+            "configuration": models.config.models().paths,
+        })
+    }
 }
 
 /// Asks for one word.

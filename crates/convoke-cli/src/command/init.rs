@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::host;
 use crate::shell;
 use crate::terminal::{Output, Rich, Tone};
-use crate::wizard::{Wizard, WizardResult};
+use crate::wizard::Wizard;
 
 /// What to do if nothing can be written.
 const ANOTHER: &str = "name a folder that you can write to";
@@ -39,11 +39,11 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
     let is_asked = !wanted.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
     let plan = if is_asked {
         let found = found.as_ref().map(ToString::to_string);
-        match Wizard::new(io::stdin().lock(), io::stderr()).ask(usual, found.as_deref()) {
-            Ok(WizardResult::Planned(plan)) => plan,
-            Ok(WizardResult::Left) => return Err(Failure::failed("nothing was written: nobody answered")),
-            Err(error) => return Err(Failure::failed(format!("the terminal cannot be used: {error}"))),
-        }
+        let asked = Wizard::new(io::stdin().lock(), io::stderr()).ask(usual, found.as_deref());
+        asked.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => Failure::failed("nothing was written: nobody answered"),
+            _ => Failure::failed(format!("the terminal cannot be used: {error}")),
+        })?
     } else {
         usual
     };

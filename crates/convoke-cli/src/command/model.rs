@@ -20,11 +20,13 @@ pub(crate) async fn run(
         ModelCommand::List => {
             let installed = library.list()?;
             let catalogue = library.catalogue().entries();
-            if arguments.json {
-                list_json(&installed, catalogue, output)
-            } else {
-                list(&installed, catalogue, output)
+            if !arguments.json {
+                return list(&installed, catalogue, output);
             }
+            output.json(&json!({
+                "catalogue": catalogue.iter().map(entry_json).collect::<Vec<_>>(),
+                "installed": installed.iter().map(installed_json).collect::<Vec<_>>(),
+            }))
         }
         ModelCommand::Pull { what, name } => {
             let wanted = library.pull_source(what)?;
@@ -84,25 +86,23 @@ fn list(
         Column::new("licence", Align::Left),
         Column::new("here", Align::Left),
     ]);
+    let mut row = |name: String, kind: ModelKind, bytes: u64, licence: &str, is_here: bool| {
+        table.row([
+            (Tone::Strong, name),
+            (Tone::Plain, self::kind(kind).to_owned()),
+            (Tone::Plain, human::bytes(bytes)),
+            (Tone::Plain, licence.to_owned()),
+            if is_here { (Tone::Good, "yes".to_owned()) } else { (Tone::Faint, "no".to_owned()) },
+        ]);
+    };
     for entry in catalogue {
         let is_here = installed.iter().any(|model| model.name == entry.name);
         let name = if entry.is_default { format!("{} (default)", entry.name) } else { entry.name.clone() };
-        table.row([
-            (Tone::Strong, name),
-            (Tone::Plain, kind(entry.kind).to_owned()),
-            (Tone::Plain, human::bytes(entry.bytes())),
-            (Tone::Plain, entry.licence.clone()),
-            if is_here { (Tone::Good, "yes".to_owned()) } else { (Tone::Faint, "no".to_owned()) },
-        ]);
+        row(name, entry.kind, entry.bytes(), &entry.licence, is_here);
     }
     for model in installed.iter().filter(|model| catalogue.iter().all(|entry| entry.name != model.name)) {
-        table.row([
-            (Tone::Strong, model.name.clone()),
-            (Tone::Plain, kind(model.kind).to_owned()),
-            (Tone::Plain, human::bytes(model.bytes())),
-            (Tone::Plain, model.licence.clone().unwrap_or_else(|| human::UNKNOWN.to_owned())),
-            (Tone::Good, "yes".to_owned()),
-        ]);
+        let licence = model.licence.as_deref().unwrap_or(human::UNKNOWN);
+        row(model.name.clone(), model.kind, model.bytes(), licence, true);
     }
     output.table(&table)
 }
@@ -113,17 +113,6 @@ fn kind(kind: ModelKind) -> &'static str {
         ModelKind::Embedding => "embedding",
         _ => human::UNKNOWN,
     }
-}
-
-fn list_json(
-    installed: &[InstalledModel],
-    catalogue: &[CatalogueEntry],
-    output: &mut Output,
-) -> Result<(), Failure> {
-    output.json(&json!({
-        "catalogue": catalogue.iter().map(entry_json).collect::<Vec<_>>(),
-        "installed": installed.iter().map(installed_json).collect::<Vec<_>>(),
-    }))
 }
 
 fn entry_json(entry: &CatalogueEntry) -> Value {

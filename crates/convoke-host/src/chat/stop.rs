@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelRequest, Price, Reality, ReplyDelta,
-    ReplyStream,
+    CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelRequest, ReplyDelta, ReplyStream,
 };
 use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
@@ -46,9 +45,7 @@ struct Stoppable {
 }
 
 impl Model for Stoppable {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
+    convoke_models::delegate_to_model!();
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
         let pieces = self.model.reply(request, call);
@@ -59,18 +56,6 @@ impl Model for Stoppable {
             let is_last = matches!(piece, Err(_) | Ok(ReplyDelta::Finished { .. }));
             Some((piece, (!is_last).then_some(answer)))
         }))
-    }
-
-    fn reality(&self) -> Reality {
-        self.model.reality()
-    }
-
-    fn price(&self) -> Option<Price> {
-        self.model.price()
-    }
-
-    fn highest_price(&self) -> Option<Price> {
-        self.model.highest_price()
     }
 }
 

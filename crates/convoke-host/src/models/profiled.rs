@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{CallContext, Model, ModelParams, ModelRequest, Price, Reality, ReplyStream};
+use convoke_core::{CallContext, Model, ModelParams, ModelRequest, ReplyStream};
 
 /// A model, and how it is asked where a request does not say otherwise.
 pub(crate) struct ProfiledModel {
@@ -17,24 +17,10 @@ impl ProfiledModel {
 }
 
 impl Model for ProfiledModel {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
+    convoke_models::delegate_to_model!();
 
     fn reply<'a>(&'a self, mut request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
         request.params = self.params.overridden_by(&request.params);
         self.model.reply(request, call)
-    }
-
-    fn reality(&self) -> Reality {
-        self.model.reality()
-    }
-
-    fn price(&self) -> Option<Price> {
-        self.model.price()
-    }
-
-    fn highest_price(&self) -> Option<Price> {
-        self.model.highest_price()
     }
 }

@@ -1,7 +1,8 @@
 //! Delegates the description of a wrapper to the model it wraps.
 
-/// Delegates the description of a wrapper to its `model`. It stands inside `impl Model`, and
-/// leaves nothing but the replies to write.
+/// Delegates the description of a wrapper to its field `model`. It stands inside `impl Model`, and leaves nothing but the replies
+/// to write.
+#[macro_export]
 macro_rules! delegate_to_model {
     () => {
         fn name(&self) -> &str {
@@ -21,5 +22,3 @@ macro_rules! delegate_to_model {
         }
     };
 }
-
-pub(super) use delegate_to_model;

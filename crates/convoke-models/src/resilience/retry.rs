@@ -7,7 +7,6 @@ use std::time::Duration;
 use convoke_core::{CallContext, Category, Model, ModelError, ModelRequest, ReplyStream};
 
 use super::attempt_sequence::{AttemptPlan, FailedAttempt, NextAttempt, run_attempts};
-use super::delegate::delegate_to_model;
 use super::{Attempts, PartialReply};
 
 /// A model that is asked again when a failure [may pass](Category::Transient).
@@ -41,7 +40,7 @@ impl Retrying {
 }
 
 impl Model for Retrying {
-    delegate_to_model!();
+    crate::delegate_to_model!();
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
         let plan =

@@ -14,8 +14,6 @@ use convoke_core::{
 use flight::Flights;
 pub use memory::MemoryReplies;
 
-use super::delegate::delegate_to_model;
-
 /// Keeps replies. Implement it to keep them longer than a process lives: a [`ModelReply`] is plain data for serde.
 ///
 /// A store that fails keeps nothing or finds nothing; it never fails a call.
@@ -94,7 +92,7 @@ impl ResponseCache {
 }
 
 impl Model for ResponseCache {
-    delegate_to_model!();
+    crate::delegate_to_model!();
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
         if !self.is_for(&request) {
