@@ -10,6 +10,7 @@
 //! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
 //! | `tools`, `mcp` | the tools of a run, and what they may reach |
+//! | `memory` | what agents remember beyond a run, and conversations that come back |
 //! | `knowledge` | where documents are kept that agents look things up in, and what compares meanings |
 //! | `store` | where runs are kept, and how they are moved |
 //! | `telemetry` | traces, metrics and the log |
@@ -43,6 +44,7 @@ mod knowledge;
 mod limits;
 mod manifest;
 mod mcp;
+mod memory;
 pub mod models;
 mod pack;
 mod packages;

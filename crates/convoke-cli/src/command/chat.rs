@@ -3,10 +3,12 @@
 use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 
+use convoke_agent::memory::Memories;
 use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime, Transcript};
 use convoke_history::json::UsageView;
+use convoke_host::Host;
 use convoke_host::RunTelemetry;
-use convoke_host::chat::{Chat, FirstWords, ReplyStop, workflow};
+use convoke_host::chat::{Chat, ChatParts, FirstWords, ReplyStop, workflow};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
@@ -47,7 +49,12 @@ pub(crate) async fn run(
         chat.model.clone_from(&earlier.chat.model);
         chat.model_asked = earlier.chat.model_asked;
     }
-    let models = host::load(arguments)?.models()?;
+    if let Some(earlier) = &earlier {
+        // What was to be remembered still is.
+        chat.memory = chat.memory.or_else(|| earlier.chat.memory.clone());
+    }
+    let host = host::load(arguments)?;
+    let models = host.models()?;
     let choice = models.choose(chat.model.as_deref()).await?;
     let name = choice.model.ok_or_else(|| {
         let looked = choice.findings.iter().map(ToString::to_string);
@@ -72,7 +79,11 @@ pub(crate) async fn run(
     if is_conversation && person.is_some() {
         output.aside(&format!("{name} · /help says what can be typed; /quit or Ctrl-D leaves"));
     }
-    let workflow = workflow(stop.over(model));
+    let memories = match &chat.memory {
+        Some(name) => Some((remembering(&host, name)?, Arc::clone(&model))),
+        None => None,
+    };
+    let workflow = workflow(ChatParts { model: stop.over(model), memories });
     let mut notes = Vec::new();
     let telemetry = RunTelemetry::start(&models.config, &mut notes);
     host::tell(&notes, output);
@@ -141,9 +152,17 @@ fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
         model: wanted.model.clone(),
         model_asked: wanted.model.is_some(),
         params,
+        memory: wanted.memory.clone(),
         said: Transcript::new(),
         last: None,
     }
+}
+
+/// What the conversation is remembered in.
+fn remembering(host: &Host, name: &str) -> Result<Arc<dyn Memories>, Failure> {
+    let memory = host.memory()?;
+    memory.session(name).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(Arc::new(memory))
 }
 
 /// What is said first, if it is not to be typed. A conversation that goes on may have an answer to give before anybody speaks.
