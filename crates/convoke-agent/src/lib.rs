@@ -9,6 +9,7 @@
 //! | an agent as another's tool | [`AgentTool`], [`SpecialistRegistry`] |
 //! | a workflow as an agent's tool | [`WorkflowTool`] |
 //! | somebody in this process who answers questions | [`QuestionBroker`] |
+//! | a conversation that comes back in later runs | [`memory`] |
 //!
 //! **What it may know.** The kernel (`convoke-core`) and JSON Schema; nothing of single providers, of stores, of servers,
 //! or of how the steps around an agent are written.
@@ -19,6 +20,7 @@
 mod agent;
 mod broker;
 mod delegate;
+pub mod memory;
 mod schema;
 mod structured;
 mod tool;

@@ -13,6 +13,7 @@ mod forking;
 mod gates;
 mod limits;
 mod many_calls;
+mod memory;
 mod on_demand;
 mod question_broker;
 mod resume;

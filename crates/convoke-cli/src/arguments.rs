@@ -11,7 +11,7 @@ use convoke_history::account::ItemKind;
 use convoke_history::{DisplayStatus, When};
 use convoke_telemetry::logging::LogFormat;
 
-use crate::command::{KnowledgeCommand, PolicyCommand, StoreCommand};
+use crate::command::{KnowledgeCommand, MemoryCommand, PolicyCommand, StoreCommand};
 use crate::help;
 use crate::package::PackageCommand;
 use crate::run::{ResumeArguments, RunArguments};
@@ -105,6 +105,9 @@ pub(crate) enum Command {
     /// Documents that agents look things up in: add, search, list and remove them.
     #[command(subcommand)]
     Knowledge(KnowledgeCommand),
+    /// What was said under a name in earlier conversations and runs: list, show and forget it.
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Write a first Agentfile and a convoke.toml.
     Init(Init),
     /// Model files that run in this process.
@@ -210,8 +213,11 @@ pub(crate) struct Chat {
     /// Go on with an earlier conversation: a run's id, the beginning of one, or `last`.
     #[arg(long = "continue", short = 'c', value_name = "RUN")]
     pub(crate) resume: Option<String>,
+    /// Remember it under a name, `chat` if none is given, and know what was said under that name before.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "chat", conflicts_with = "resume")]
+    pub(crate) memory: Option<String>,
     /// Keep nothing of it.
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with_all = ["resume", "memory"])]
     pub(crate) forget: bool,
 }
 
@@ -657,6 +663,7 @@ impl Command {
                     | Self::Knowledge(_)
                     | Self::Man { .. }
                     | Self::Mcp(_)
+                    | Self::Memory(_)
                     | Self::Model(_)
                     | Self::Policy(_)
                     | Self::Package(_)

@@ -15,7 +15,19 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Packages", &["packages", "install", "uninstall", "pack", "verify", "keygen", "trust"]),
     (
         "Set up",
-        &["doctor", "config", "policy", "store", "knowledge", "model", "mcp", "completions", "man", "help"],
+        &[
+            "doctor",
+            "config",
+            "policy",
+            "store",
+            "knowledge",
+            "memory",
+            "model",
+            "mcp",
+            "completions",
+            "man",
+            "help",
+        ],
     ),
 ];
 

@@ -145,6 +145,7 @@ fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
         Command::Model(model) => runtime.block_on(command::model(arguments, model, output)),
         Command::Mcp(mcp) => runtime.block_on(command::mcp(arguments, mcp, output)),
         Command::Knowledge(knowledge) => runtime.block_on(command::knowledge(arguments, knowledge, output)),
+        Command::Memory(memory) => runtime.block_on(command::memory(arguments, memory, output)),
         Command::Doctor(doctor) => runtime.block_on(command::doctor(arguments, doctor, output)),
         Command::Config(config) => command::config(arguments, config, output),
         Command::Policy(policy) => command::policy(arguments, policy, output),

@@ -136,5 +136,6 @@ fn overrides(overrides: &model::Overrides) -> Overrides {
     own.timeout = overrides.timeout;
     own.retry = overrides.retry;
     own.budget.clone_from(&overrides.budget);
+    own.memory.clone_from(&overrides.memory);
     own
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use convoke_agent::memory::Memories;
 use convoke_core::{Model, Toolset};
 
 use crate::context::ContextBudget;
@@ -37,6 +38,8 @@ pub struct Equipment {
     /// Whether [`tools`](Self::tools) are offered by name only, until whoever needs some opens them: what is not needed then
     /// costs next to nothing. Those that a node names are always described in full. `false` by default.
     pub tools_on_demand: bool,
+    /// The memories that goals are remembered in, by name.
+    pub memories: Option<Arc<dyn Memories>>,
     /// The skills that those who pursue something may take up.
     pub skills: SkillShelf,
     /// Instructions everybody gets.

@@ -15,7 +15,7 @@ impl Rules {
     /// Those of runs that do not say which.
     pub(crate) const FIRST: Self = Self(1);
     /// Those of runs that begin now.
-    pub(crate) const CURRENT: Self = Self(3);
+    pub(crate) const CURRENT: Self = Self(4);
 
     /// Whether this build knows them.
     pub(crate) fn are_known(self) -> bool {
@@ -51,6 +51,11 @@ impl Rules {
     /// Who has a scratchpad or a memory is told how to use it.
     pub(crate) fn guide_notes(self) -> bool {
         self.0 >= 3
+    }
+
+    /// What is too long for a prompt is summed up by a model.
+    pub(crate) fn sum_up(self) -> bool {
+        self.0 >= 4
     }
 
     /// A goal whose answer lacks an output that others need has failed.

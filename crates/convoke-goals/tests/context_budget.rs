@@ -1,9 +1,14 @@
-//! The size limit of prompts: what is left out is said.
+//! The size limit of prompts: what is too long is summed up by a model, and what cannot be is cut, and it is said.
 
-use crate::run_support::{Rig, prompts, systems};
+use std::sync::Arc;
+
+use crate::run_support::{Rig, prompts as all_prompts, systems as all_systems, text};
 use crate::supervised::{Script, broken, one};
+use convoke_core::{EffectKind, Fork, Runtime, Store};
 use convoke_goals::{Agent, Goal, Input, Sequence, Workflow};
+use convoke_models::scripted::ScriptedModelBuilder;
 use convoke_models::{Match, Reply, ScriptedModel};
+use convoke_store::MemoryStore;
 use serde_json::json;
 
 const BUDGET: usize = 2_000;
@@ -15,16 +20,30 @@ fn rig(model: &ScriptedModel) -> Rig {
     Rig::new(model).with(|equipment| equipment.context_budget.bytes = BUDGET)
 }
 
+/// A model that sums nothing up.
+fn unable() -> ScriptedModelBuilder {
+    ScriptedModel::builder().when(Match::user_contains(SUM_UP), Reply::text(""))
+}
+
+const SUM_UP: &str = "Sum up `";
+
+/// The prompts that are not about summaries.
+fn prompts(model: &ScriptedModel) -> Vec<String> {
+    all_prompts(model).into_iter().filter(|prompt| !prompt.starts_with(SUM_UP)).collect()
+}
+
+fn systems(model: &ScriptedModel) -> Vec<String> {
+    all_systems(model).into_iter().filter(|system| !system.is_empty()).collect()
+}
+
 fn long() -> String {
     format!("BEGIN{}END", "x".repeat(10_000))
 }
 
 #[tokio::test]
 async fn a_long_value_in_the_text_of_a_goal_is_cut_and_it_is_said() {
-    let model = ScriptedModel::builder()
-        .when(Match::user_contains("<current-goal id=\"read\">"), long())
-        .otherwise("short")
-        .build();
+    let model =
+        unable().when(Match::user_contains("<current-goal id=\"read\">"), long()).otherwise("short").build();
     let tree = Workflow::new("w")
         .input(Input::new("given"))
         .sequence(Sequence::new("s").goal(Goal::new("read", "Read")).goal(Goal::new("use", "Use $read!")))
@@ -65,7 +84,7 @@ async fn what_fits_is_not_cut_and_leaves_the_rest_to_earlier_results() {
 
 #[tokio::test]
 async fn of_several_values_the_largest_is_cut() {
-    let model = ScriptedModel::replies(["x"]);
+    let model = unable().otherwise("x").build();
     let tree = Workflow::new("w")
         .input(Input::new("file"))
         .input(Input::new("question"))
@@ -78,7 +97,7 @@ async fn of_several_values_the_largest_is_cut() {
 
 #[tokio::test]
 async fn values_in_personas_and_in_tasks_of_agents_have_a_size_too() {
-    let model = ScriptedModel::builder().otherwise("x").build();
+    let model = unable().otherwise("x").build();
     let sage = Agent::new("sage", "You know this: $given").task("Tell about $given");
     let tree = Workflow::new("w").input(Input::new("given")).sequence(Sequence::new("s").agent(sage));
     let ran = rig(&model).run_with(tree, [("given", &long())]).await;
@@ -90,7 +109,7 @@ async fn values_in_personas_and_in_tasks_of_agents_have_a_size_too() {
 
 #[tokio::test]
 async fn a_workflow_that_is_an_agent_is_told_within_the_size_and_no_mark_is_cut_off() {
-    let model = ScriptedModel::builder()
+    let model = unable()
         .when(Match::output("round_verdict"), Reply::json(json!({"improvable": true})))
         .otherwise(long())
         .build();
@@ -118,4 +137,89 @@ async fn what_those_who_assess_and_judge_do_not_see_is_said() {
     let cut =
         |kept: usize| json!({"goal": "g", "parts": [{"name": "output", "bytes": 100_000, "kept": kept}]});
     assert_eq!(ran.customs("context_cut"), [cut(64 * 1024), cut(24 * 1024)]);
+}
+
+/// Sums up; everything else it does at length.
+fn summing_up() -> ScriptedModel {
+    ScriptedModel::builder()
+        .when(Match::user_contains(SUM_UP), "THE GIST")
+        .when(Match::user_contains("<current-goal id=\"last\">"), "done")
+        .otherwise(long())
+        .build()
+}
+
+fn three_goals() -> Workflow {
+    let goals = Sequence::new("s").goal(Goal::new("read", "Read")).goal(Goal::new("think", "Think"));
+    Workflow::new("w").sequence(goals).sequence(Sequence::new("t").goal(Goal::new("last", "Use $read!")))
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_summed_up_in_texts_and_among_earlier_results() {
+    let model = summing_up();
+    let ran = rig(&model).run(three_goals()).await;
+    assert_eq!(text(&ran.completed(), "last"), "done");
+    let told = prompts(&model);
+    assert!(
+        told[1].contains("<goal id=\"read\">") && told[1].contains("[summary of 10008 bytes]\nTHE GIST"),
+        "{}",
+        told[1]
+    );
+    let last = &told[2][told[2].find("<current-goal").unwrap()..];
+    assert!(last.contains("[data ") && last.contains("[summary of 10008 bytes]\nTHE GIST"), "fenced: {last}");
+    assert!(
+        !told.iter().any(|prompt| prompt.contains("left out here")) && ran.customs("context_cut").is_empty()
+    );
+    // What it read at once fits the size too, and all of it was read.
+    let read: Vec<String> =
+        all_prompts(&model).into_iter().filter(|prompt| prompt.starts_with(SUM_UP)).collect();
+    assert!(
+        read.iter().all(|prompt| prompt.len() < 6_000),
+        "{:?}",
+        read.iter().map(String::len).collect::<Vec<_>>()
+    );
+    assert!(read[0].starts_with("Sum up `read`, part 1 of 3,") && read[2].contains("xEND"), "{}", read[0]);
+}
+
+#[tokio::test]
+async fn answers_that_are_put_together_are_summed_up() {
+    let model = ScriptedModel::builder()
+        .when(Match::user_contains(SUM_UP), "THE GIST")
+        .when(Match::system_contains("You put the answers"), "both")
+        .otherwise(long())
+        .build();
+    let goal = Goal::new("g", "Go")
+        .using(Agent::new("ann", "You are Ann."))
+        .using(Agent::new("bob", "You are Bob."));
+    let ran = rig(&model).run(Workflow::new("w").sequence(Sequence::new("s").goal(goal))).await;
+    assert_eq!(text(&ran.completed(), "g"), "both");
+    let told = prompts(&model).pop().unwrap();
+    assert_eq!(told.matches("[summary of 10008 bytes]").count(), 2, "{told}");
+}
+
+#[tokio::test]
+async fn a_run_cut_anywhere_sums_nothing_up_twice_and_one_begun_before_cuts_as_it_did() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = Runtime::builder().shared_store(Arc::clone(&store)).build();
+    let model = summing_up();
+    let prepared = rig(&model).prepare(three_goals());
+    let state = prepared.bind(std::iter::empty::<(&str, &str)>().collect()).unwrap().state;
+    let outcome = runtime.start(&prepared.workflow(), state).await.unwrap();
+    let entries = store.entries(&outcome.run, 1, 1_000).await.unwrap();
+    let answered =
+        |upto: usize| entries[..upto].iter().filter(|entry| entry.effect == EffectKind::Model).count();
+    for at in 1..entries.len() {
+        let cut = Fork::new(outcome.run.clone(), entries[at].seq).create(&store).await.unwrap();
+        let again = summing_up();
+        let resumed = runtime.resume(&rig(&again).prepare(three_goals()).workflow(), cut).await.unwrap();
+        assert_eq!(text(&resumed.completed().unwrap(), "last"), "done", "cut before {at}");
+        assert_eq!(again.calls(), model.calls() - answered(at), "cut before {at}");
+    }
+    let first = entries.iter().find(|entry| entry.effect == EffectKind::Custom).unwrap();
+    let earlier = Fork::new(outcome.run, first.seq).with_outcome(json!({"workspace": "", "rules": 3}));
+    let again = summing_up();
+    let resumed = runtime
+        .resume(&rig(&again).prepare(three_goals()).workflow(), earlier.create(&store).await.unwrap())
+        .await;
+    resumed.unwrap().completed().unwrap();
+    assert!(all_prompts(&again)[1].contains("left out here") && again.calls() == 3);
 }

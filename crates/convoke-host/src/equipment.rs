@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use convoke_agent::memory::NoMemories;
 use convoke_config::{Config, Profile, Supervisor};
 use convoke_core::{Model, ModelError, ModelErrorKind};
 use convoke_goals::Equipment;
@@ -55,6 +56,8 @@ pub(crate) fn replay_equipment(config: &Config) -> Equipment {
     let mut equipment = configured(config);
     equipment.model = Some(unavailable());
     equipment.models = Some(Arc::new(Unavailable));
+    // What was remembered is on record.
+    equipment.memories = Some(Arc::new(NoMemories));
     equipment
 }
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_config::Config;
-use convoke_core::{Embedder, Tool};
+use convoke_core::Tool;
 use convoke_knowledge::{KNOWLEDGE_SEARCH, Knowledge, knowledge_search, knowledge_search_in};
+use convoke_tools::embedding::LazyEmbedder;
 
 use crate::{Host, HostError, models};
 
@@ -16,30 +17,40 @@ pub(crate) fn file(config: &Config) -> Option<PathBuf> {
 
 /// The knowledge of this project, which need not be there yet; `None` for a user without a home.
 pub(crate) fn of(config: &Config) -> Option<Knowledge> {
-    Some(Knowledge::at(file(config)?).embedder(|| embedder().ok()))
+    Some(Knowledge::at(file(config)?).embedder(embedder()))
 }
 
-/// What compares meanings in this process, or why nothing does.
-pub(crate) fn embedder() -> Result<Arc<dyn Embedder>, String> {
-    models::local::embedder()
+/// What compares meanings in this process, if something does.
+pub(crate) fn embedder() -> LazyEmbedder {
+    LazyEmbedder::new(|| models::local::embedder().ok())
 }
 
-/// The tools that look things up: one for everything, and one for each collection there is. A file that cannot be read is said, and
-/// done without.
+/// The tools that look things up: one for everything, and one for each collection there is; none where there is nothing to look
+/// up. A file that cannot be read is said, and done without.
 pub(crate) async fn tools(config: &Config, notes: &mut Vec<String>) -> Vec<Arc<dyn Tool>> {
     let Some(knowledge) = of(config) else { return Vec::new() };
     let collections = knowledge.collections().await.unwrap_or_else(|error| {
         notes.push(format!("the knowledge of this project cannot be read: {error}"));
         Vec::new()
     });
+    if collections.is_empty() {
+        return Vec::new();
+    }
     let by_name = collections.iter().map(|collection| knowledge_search_in(&knowledge, &collection.name));
     let tools = std::iter::once(knowledge_search(&knowledge)).chain(by_name);
     tools.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }
 
-/// Why a tool for one collection is not there. `None` if it is no such tool.
+/// Why a tool that looks things up is not there. `None` if it is no such tool.
 pub(crate) fn why_absent(tool: &str) -> Option<String> {
-    let name = tool.strip_prefix(KNOWLEDGE_SEARCH)?.strip_prefix('_')?;
+    let name = match tool.strip_prefix(KNOWLEDGE_SEARCH)? {
+        "" => {
+            return Some(
+                "this project has no knowledge yet; `convoke knowledge add NAME PATH` makes some".to_owned(),
+            );
+        }
+        name => name.strip_prefix('_')?,
+    };
     Some(format!(
         "this project has no knowledge named `{name}`; `convoke knowledge add {name} PATH` makes it, and `convoke knowledge list` \
          lists what there is"

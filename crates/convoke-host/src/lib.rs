@@ -11,6 +11,7 @@
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
 //! | `follow` | a run that another process works on, read along |
 //! | `tools`, `mcp`, `tool_call` | the tools of a run, and what they may reach; one of them called by hand |
+//! | `memory` | what agents remember beyond a run, and conversations that come back |
 //! | `knowledge` | where documents are kept that agents look things up in, and what compares meanings |
 //! | `store` | where runs are kept, and how they are moved |
 //! | `telemetry` | traces, metrics and the log |
@@ -45,6 +46,7 @@ mod knowledge;
 mod limits;
 mod manifest;
 mod mcp;
+mod memory;
 pub mod models;
 mod pack;
 mod packages;

@@ -27,6 +27,9 @@ pub(crate) const MESSAGE: &str = "message";
 /// The composition that is run as a function instead of the workflow, unless a pack has a variable of that name.
 pub(crate) const COMPOSITION: &str = "composition";
 
+/// The name under which the conversation is remembered, unless a pack has a variable of that name.
+pub(crate) const MEMORY: &str = "memory";
+
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "pack";
 
@@ -162,7 +165,11 @@ impl PackDefinition {
         let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
         let offered = |name: &str| !own.iter().any(|own| own == name);
         let functions = !pack.model().compositions.is_empty();
-        let reserved = [(MESSAGE, offered(MESSAGE)), (COMPOSITION, functions && offered(COMPOSITION))];
+        let reserved = [
+            (MESSAGE, offered(MESSAGE)),
+            (COMPOSITION, functions && offered(COMPOSITION)),
+            (MEMORY, offered(MEMORY)),
+        ];
         let reserved: Vec<&'static str> =
             reserved.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect();
         inputs.extend(reserved.iter().map(|name| Input::new(*name, Type::String, Some(Value::Null))));
@@ -214,7 +221,10 @@ impl Definition for PackDefinition {
 
     fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>> {
         let stage = PackStage::new(Arc::clone(&self.pack), equipment.tools.clone(), equipment.model.clone());
-        let machine = stage.clone().machine().map_err(|error| vec![error.to_string()])?;
+        let mut machine = stage.clone().machine().map_err(|error| vec![error.to_string()])?;
+        if let Some(memories) = &equipment.memories {
+            machine = machine.remembering(Arc::clone(memories));
+        }
         Ok(Box::new(EquippedPack {
             pack: Arc::clone(&self.pack),
             workflow: machine.workflow(),
@@ -251,7 +261,7 @@ impl EquippedDefinition for EquippedPack {
             let given = if self.reserved.contains(&name) { variables.remove(name) } else { None };
             given.and_then(|given| given.as_str().map(str::to_owned))
         };
-        let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
+        let (opening, function, memory) = (taken(MESSAGE), taken(COMPOSITION), taken(MEMORY));
         if let Some(name) = &function {
             self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
         }
@@ -260,7 +270,7 @@ impl EquippedDefinition for EquippedPack {
             .map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let mut state = MachineState::default();
         state.variables = variables;
-        (state.opening, state.function) = (opening, function);
+        (state.opening, state.function, state.memory) = (opening, function, memory);
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }

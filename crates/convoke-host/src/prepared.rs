@@ -344,7 +344,8 @@ impl Assembly<'_> {
     ) -> Result<(Box<dyn EquippedDefinition>, UnpricedModels), HostError> {
         let (equipment, unpriced) =
             equipment(models, model, self.manifest.model_asked).map_err(HostError::NoSupervisor)?;
-        let equipment = self.manifest.applied_to(equipment, self.secrets.clone(), &tools.tools);
+        let mut equipment = self.manifest.applied_to(equipment, self.secrets.clone(), &tools.tools);
+        equipment.memories.clone_from(&tools.memories);
         let equipped = self.definition.equip(&equipment);
         let equipped =
             equipped.map_err(|problems| HostError::CannotRun { kind: self.kind.title(), problems })?;

@@ -53,6 +53,9 @@ pub enum KnowledgeError {
     /// The database failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// What compares meanings could not be opened.
+    #[error(transparent)]
+    Embedder(#[from] convoke_core::Error),
     /// The work was given up, because the program ends.
     #[error("the work was not finished: {0}")]
     Unfinished(#[from] tokio::task::JoinError),

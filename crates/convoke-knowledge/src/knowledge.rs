@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Digest, Embedder, EmbeddingPurpose, Error, Passage, Retriever, Timestamp};
 use convoke_sqlite::{Database, PackedVector, StorageError};
+use convoke_tools::embedding::LazyEmbedder;
 use rusqlite::{Connection, Transaction};
 
 use crate::KnowledgeError;
@@ -14,7 +15,7 @@ use crate::chunk::NewPassage;
 use crate::document::{self, READING};
 use crate::files::{self, FoundFiles, LeftOut, Unread};
 use crate::pdf::PdfReader;
-use crate::search::{FoundPassages, search};
+use crate::search::{FoundPassages, VectorCache, search};
 use crate::store::{self, Collection, KnownDocument, LAYOUT, NewDocument, StoredDocument};
 
 /// The most passages that are found at once.
@@ -25,8 +26,6 @@ const LONGEST_QUERY: usize = 4_000;
 
 /// The longest name, in letters.
 const LONGEST_NAME: usize = 40;
-
-type OpenEmbedder = dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync;
 
 /// The way something was looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +84,8 @@ pub struct Knowledge {
     file: Arc<Path>,
     database: Database,
     pdf: PdfReader,
-    open_embedder: Arc<OpenEmbedder>,
-    embedder: Arc<OnceLock<Option<Arc<dyn Embedder>>>>,
+    embedder: LazyEmbedder,
+    vectors: Arc<VectorCache>,
 }
 
 impl Knowledge {
@@ -97,15 +96,15 @@ impl Knowledge {
             file: path.as_ref().into(),
             database: Database::at(path.as_ref(), &LAYOUT),
             pdf: PdfReader::default(),
-            open_embedder: Arc::new(|| None),
-            embedder: Arc::default(),
+            embedder: LazyEmbedder::default(),
+            vectors: Arc::default(),
         }
     }
 
-    /// Compares meanings too, with what this opens when it is first needed. It may block.
+    /// Compares meanings too.
     #[must_use]
-    pub fn embedder(mut self, open: impl Fn() -> Option<Arc<dyn Embedder>> + Send + Sync + 'static) -> Self {
-        (self.open_embedder, self.embedder) = (Arc::new(open), Arc::default());
+    pub fn embedder(mut self, embedder: LazyEmbedder) -> Self {
+        self.embedder = embedder;
         self
     }
 
@@ -146,7 +145,7 @@ impl Knowledge {
         let is_below =
             |folders: &[PathBuf], path: &str| folders.iter().any(|one| Path::new(path).starts_with(one));
         known.retain(|path, _| is_below(&roots, path) && !is_below(&unseen, path));
-        let embedder = self.opened_embedder().await?;
+        let embedder = self.embedder.get().await?;
         let mut added = Added { left_out, ..Added::default() };
         for path in files {
             let Some(text) = path.to_str().map(str::to_owned) else {
@@ -224,7 +223,7 @@ impl Knowledge {
     ) -> Result<FoundPassages, KnowledgeError> {
         let collection = self.id(name).await?;
         let query = query[..query.floor_char_boundary(LONGEST_QUERY)].to_owned();
-        let embedder = self.opened_embedder().await?.filter(|_| !query.trim().is_empty());
+        let embedder = self.embedder.get().await?.filter(|_| !query.trim().is_empty());
         let vector = match &embedder {
             Some(embedder) => {
                 let embedded = embedder.embed(vec![query.clone()], EmbeddingPurpose::Query).await?;
@@ -234,8 +233,9 @@ impl Knowledge {
             None => None,
         };
         let by = if vector.is_some() { SearchedBy::WordsAndMeaning } else { SearchedBy::Words };
+        let vectors = Arc::clone(&self.vectors);
         let look = move |connection: &Connection| {
-            let vector = vector.as_ref().map(|(embedder, vector)| (&**embedder, vector));
+            let vector = vector.as_ref().map(|(embedder, vector)| (&**embedder, vector, &*vectors));
             search(connection, collection, &query, vector, limit.min(MOST_FOUND))
         };
         Ok(FoundPassages { passages: self.read(look).await?, by })
@@ -276,11 +276,6 @@ impl Knowledge {
             .read(move |connection| Ok((store::collection(connection, &wanted)?, store::names(connection)?)))
             .await?;
         found.0.ok_or(KnowledgeError::Missing { name, others: found.1 })
-    }
-
-    async fn opened_embedder(&self) -> Result<Option<Arc<dyn Embedder>>, KnowledgeError> {
-        let (opened, open) = (Arc::clone(&self.embedder), Arc::clone(&self.open_embedder));
-        Ok(tokio::task::spawn_blocking(move || opened.get_or_init(|| open()).clone()).await?)
     }
 
     /// Looks something up. Where there is no file, there is nothing, and none is made.

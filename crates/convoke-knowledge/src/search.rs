@@ -1,5 +1,7 @@
 //! Finding passages by words and by meaning, and putting both together.
 
+use std::sync::{Mutex, PoisonError};
+
 use convoke_core::{Passage, PassageSource};
 use convoke_sqlite::{PackedVector, StorageError, any_word, fuse};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -34,12 +36,14 @@ pub(crate) fn search(
     connection: &Connection,
     collection: i64,
     query: &str,
-    vector: Option<(&str, &PackedVector)>,
+    vector: Option<(&str, &PackedVector, &VectorCache)>,
     limit: usize,
 ) -> Result<Vec<Passage>, StorageError> {
     let mut lists = vec![by_words(connection, collection, query)?];
-    if let Some((embedder, vector)) = vector {
-        lists.push(by_meaning(connection, collection, embedder, vector)?);
+    if let Some((embedder, vector, cache)) = vector {
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let vectors = current(&mut cache, connection, collection, embedder)?;
+        lists.push(by_meaning(connection, vectors, vector)?);
     }
     let best = fuse(&lists).into_iter().take(limit);
     let found = best.map(|(id, score)| passage(connection, id, score));
@@ -76,30 +80,66 @@ fn telling(connection: &Connection, query: &str) -> Result<String, StorageError>
     Ok(if kept.is_empty() { query.to_owned() } else { kept.join(" ") })
 }
 
-/// The ids of passages whose vectors are nearest, best first. All are compared: that is exact, and quick enough for what a file holds.
-fn by_meaning(
+/// The vectors of a collection, as they were read last.
+pub(crate) type VectorCache = Mutex<Option<KnownVectors>>;
+
+/// The vectors of a collection: reading them again takes longer than comparing them.
+pub(crate) struct KnownVectors {
+    /// The collection, who made them, and how often the file was changed by others and by this connection.
+    stamp: (i64, String, i64, u64),
+    /// The vectors of all passages of a document, for each document.
+    packed: Vec<(i64, Vec<u8>)>,
+}
+
+/// The vectors as they are now.
+fn current<'a>(
+    cache: &'a mut Option<KnownVectors>,
     connection: &Connection,
     collection: i64,
     embedder: &str,
+) -> Result<&'a KnownVectors, StorageError> {
+    let by_others: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+    let stamp = (collection, embedder.to_owned(), by_others, connection.total_changes());
+    let known = match cache.take() {
+        Some(known) if known.stamp == stamp => known,
+        _ => {
+            let sql = "SELECT v.document, v.packed FROM documents AS d JOIN vectors AS v ON v.document = d.id
+                 WHERE d.collection = ?1 AND v.embedder = ?2";
+            let mut rows = connection.prepare_cached(sql)?;
+            let packed =
+                rows.query_map(params![collection, embedder], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            KnownVectors { stamp, packed: packed.collect::<Result<_, _>>()? }
+        }
+    };
+    Ok(cache.insert(known))
+}
+
+/// The ids of passages whose vectors are nearest, best first. All are compared: that is exact, and quick enough for what a file holds.
+fn by_meaning(
+    connection: &Connection,
+    known: &KnownVectors,
     vector: &PackedVector,
 ) -> Result<Vec<i64>, StorageError> {
-    let sql = "SELECT v.document, v.packed FROM documents AS d JOIN vectors AS v ON v.document = d.id
-         WHERE d.collection = ?1 AND v.embedder = ?2";
     let mut near: Vec<(f32, i64, i64)> = Vec::new();
-    let mut rows = connection.prepare_cached(sql)?;
-    let mut rows = rows.query(params![collection, embedder])?;
-    while let Some(row) = rows.next()? {
-        let document: i64 = row.get(0)?;
-        let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+    for (document, packed) in &known.packed {
         for (ordinal, packed) in (0_i64..).zip(packed.chunks_exact(vector.as_bytes().len())) {
             match vector.similarity(packed) {
-                Some(similarity) if similarity >= LEAST_SIMILAR => near.push((similarity, document, ordinal)),
+                Some(similarity) if similarity >= LEAST_SIMILAR => {
+                    near.push((similarity, *document, ordinal))
+                }
                 _ => {}
             }
         }
     }
-    near.sort_by(|one, other| other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2))));
-    near.truncate(CANDIDATES);
+    let nearer = |one: &(f32, i64, i64), other: &(f32, i64, i64)| {
+        other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2)))
+    };
+    // Only the best are put in order.
+    if near.len() > CANDIDATES {
+        near.select_nth_unstable_by(CANDIDATES, nearer);
+        near.truncate(CANDIDATES);
+    }
+    near.sort_unstable_by(nearer);
     let mut id = connection.prepare_cached("SELECT id FROM passages WHERE document = ?1 AND ordinal = ?2")?;
     let ids = near.into_iter().map(|(_, document, ordinal)| {
         Ok(id.query_row(params![document, ordinal], |row| row.get(0)).optional()?)

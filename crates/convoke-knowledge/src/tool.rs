@@ -57,7 +57,6 @@ fn five() -> usize {
 }
 
 /// The tool that finds passages in whatever collection is asked for, with where each of them stands.
-#[must_use]
 pub fn knowledge_search(knowledge: &Knowledge) -> FunctionTool {
     let knowledge = knowledge.clone();
     let about =
@@ -75,7 +74,6 @@ pub fn knowledge_search(knowledge: &Knowledge) -> FunctionTool {
 }
 
 /// The tool that finds passages in this one collection.
-#[must_use]
 pub fn knowledge_search_in(knowledge: &Knowledge, name: &str) -> FunctionTool {
     let (knowledge, name) = (knowledge.clone(), name.to_owned());
     let about =

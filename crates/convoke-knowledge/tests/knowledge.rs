@@ -11,6 +11,7 @@ use convoke_core::{
 };
 use convoke_knowledge::pdf::PdfReader;
 use convoke_knowledge::{Knowledge, KnowledgeError, SearchedBy, knowledge_search, knowledge_search_in};
+use convoke_tools::embedding::LazyEmbedder;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -179,7 +180,7 @@ async fn with_an_embedder_meaning_counts_and_only_what_changed_is_embedded() {
 
     let concepts = Arc::new(Concepts::default());
     let opened: Arc<dyn Embedder> = Arc::clone(&concepts) as _;
-    let knowledge = place.knowledge().embedder(move || Some(Arc::clone(&opened)));
+    let knowledge = place.knowledge().embedder(LazyEmbedder::new(move || Some(Arc::clone(&opened))));
     // What has no vectors yet gets them.
     assert_eq!(place.added(&knowledge).await, (3, 0, 0));
     assert_eq!(place.added(&knowledge).await, (0, 3, 0));

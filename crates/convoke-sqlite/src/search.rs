@@ -71,10 +71,11 @@ impl PackedVector {
         if own.len() != other.len() {
             return None;
         }
+        // Widened before they are multiplied: compilers have an instruction for that, and it is twice as quick.
         let product: i32 = own
             .iter()
             .zip(other)
-            .map(|(one, other)| i32::from(i16::from(one.cast_signed()) * i16::from(other.cast_signed())))
+            .map(|(one, other)| i32::from(one.cast_signed()) * i32::from(other.cast_signed()))
             .sum();
         Some(product as f32 * f32::from_le_bytes(*own_step) * f32::from_le_bytes(*step))
     }

@@ -10,7 +10,8 @@
 //! | [`network`] | the network for commands, by host: a proxy that applies the policy |
 //! | [`policy`] | what tools may do: `policy.toml`, decisions with their rules, a gate before every call |
 //! | [`web`] | web_fetch and web_search: the public web and nothing else |
-//! | [`memory`] | remember, recall, forget, memory_list: what outlives a run |
+//! | [`memory`] | remember, recall, forget, memory_list, and conversations that come back: what outlives a run |
+//! | [`embedding`] | what compares meanings, opened when it is needed |
 //! | [`scratchpad`] | scratchpad_write, _read, _list, _search: what one run keeps for itself |
 //!
 //! **What it may know.** The kernel's `Tool`, the file system, processes.
@@ -21,6 +22,7 @@
 
 mod blocking;
 mod database;
+pub mod embedding;
 pub mod files;
 #[cfg(target_os = "linux")]
 pub mod git;

@@ -3,8 +3,10 @@
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
+use convoke_agent::memory::Memories;
 use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus};
 use convoke_history::json::UsageView;
+use convoke_host::Host;
 use convoke_host::chat::{Chat, ChatError, ContinuedChat, PreparedChat, StoredChat};
 use serde_json::json;
 
@@ -42,8 +44,11 @@ pub(crate) async fn run(
     let mut chat = chat_of(wanted, opening.clone());
     if let Some(earlier) = &earlier {
         chat.keep_model_of(&earlier.chat);
+        // What was to be remembered still is.
+        chat.memory = chat.memory.or_else(|| earlier.chat.memory.clone());
     }
-    let models = host::load(arguments)?.models()?;
+    let host = host::load(arguments)?;
+    let models = host.models()?;
     let choice = models.choose(chat.model.as_deref()).await?;
     let name = choice.model.ok_or_else(|| {
         let looked = choice.findings.iter().map(ToString::to_string);
@@ -57,8 +62,9 @@ pub(crate) async fn run(
         ));
     }
     let model = open(&models, &name, output).await?;
+    let memories = chat.memory.as_deref().map(|name| remembering(&host, name)).transpose()?;
     let mut notes = Vec::new();
-    let prepared = PreparedChat::new(&models, chat, &name, model, &mut notes);
+    let prepared = PreparedChat::new(&models, chat, &name, model, memories, &mut notes);
     let stop = prepared.stop().clone();
     let person = io::stdin().is_terminal().then(|| ChatResponder::new(stop.clone()));
     if is_conversation && person.is_some() {
@@ -164,8 +170,16 @@ fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
         model: wanted.model.clone(),
         model_asked: wanted.model.is_some(),
         params,
+        memory: wanted.memory.clone(),
         ..Chat::default()
     }
+}
+
+/// What the conversation is remembered in.
+fn remembering(host: &Host, name: &str) -> Result<Arc<dyn Memories>, Failure> {
+    let memory = host.memory()?;
+    memory.session(name).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(Arc::new(memory))
 }
 
 /// What is said first, if it is not to be typed. A conversation that goes on may have an answer to give before anybody speaks.

@@ -27,6 +27,7 @@ mod local;
 mod manual;
 mod mcp;
 mod mcp_edit;
+mod memory;
 mod model;
 mod observe;
 mod package;

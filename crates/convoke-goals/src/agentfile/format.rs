@@ -185,6 +185,9 @@ impl Writer<'_> {
         if let Some(budget) = &clauses.budget {
             parts.push(format!("BUDGET {}", budget.value.written.join(", ")));
         }
+        if let Some(memory) = &clauses.memory {
+            parts.push(format!("MEMORY {}", self.after_word(memory.span)));
+        }
         if let Some(when) = &clauses.when {
             parts.push(format!("WHEN {}", self.condition(&when.value)));
         }

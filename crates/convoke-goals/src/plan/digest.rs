@@ -62,6 +62,11 @@ impl PlannedNode {
                 "limits": limits(&agent.bounds),
             }),
         };
+        if let Self::Goal(goal) = self
+            && let Some(memory) = &goal.memory
+        {
+            described["memory"] = memory.as_str().into();
+        }
         described["kind"] = self.kind().name().into();
         described["name"] = (**self.name()).into();
         described["outputs"] = outputs.collect();

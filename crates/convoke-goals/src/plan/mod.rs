@@ -78,6 +78,8 @@ pub(crate) struct PlannedGoal {
     pub settings: WorkerSettings,
     pub bounds: Bounds,
     pub retry: Option<Retry>,
+    /// The memory it is remembered in.
+    pub memory: Option<String>,
 }
 
 #[derive(Clone)]

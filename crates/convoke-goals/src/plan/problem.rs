@@ -195,6 +195,11 @@ pub enum ProblemKind {
         /// What is wrong.
         why: String,
     },
+    /// There is nothing that it could be remembered in.
+    NoMemory {
+        /// The memory.
+        memory: String,
+    },
     /// There is no such model.
     NoModel {
         /// What it was called: `model "x"`, `profile "x"`.
@@ -324,6 +329,9 @@ impl fmt::Display for ProblemKind {
             ),
             Self::BadTaskInput { input, why } => {
                 write!(formatter, "it cannot be given its task in the input `{input}`: {why}")
+            }
+            Self::NoMemory { memory } => {
+                write!(formatter, "there is no place for the memory `{}` here", one_line(memory))
             }
             Self::NoModel { choice, why } => write!(formatter, "there is no {choice}: {}", one_line(why)),
             Self::UnknownTool { tool, meant } => {

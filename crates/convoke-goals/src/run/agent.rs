@@ -46,8 +46,9 @@ impl Step<GoalState> for AgentStep {
         Box::pin(async move {
             let Self { around, agent, standing } = self;
             let no_task = || GoalError::NoTask { agent: agent.name.to_string() };
+            let task = agent.task.as_ref().ok_or_else(no_task)?;
             let FittedPrompt { text: task, cuts } =
-                around.fill(("agent", &agent.name), agent.task.as_ref().ok_or_else(no_task)?, state)?;
+                around.filled(("agent", &agent.name), &agent.settings, scope, task, state).await?;
             events::goal_started(scope, &agent.name, "agent", &task).await;
             events::context_cut(scope, &agent.name, &cuts).await;
             let brief =
@@ -198,7 +199,7 @@ impl AgentAttempt<'_> {
         };
         let (tools, spawning) = spawner.tools()?;
         let on_demand = around.on_demand(&agent.settings, &tools);
-        let mut prompt = self.prompt(corrections);
+        let mut prompt = self.prompt(scope, corrections).await?;
         prompt.cuts.splice(0..0, persona.cuts);
         let asked = Worker {
             name: &agent.name,
@@ -227,12 +228,14 @@ impl AgentAttempt<'_> {
         asked.ask(scope).await
     }
 
-    fn prompt(&self, corrections: &[Correction]) -> FittedPrompt {
+    async fn prompt(&self, scope: &Scope, corrections: &[Correction]) -> Result<FittedPrompt, Error> {
         let Self { around, agent, brief, .. } = self;
         let prior = around.prior(self.state, &brief.goal);
+        let texts = (prior, brief.history.as_deref());
+        let (prior, history) = around.condensed_history(&agent.settings, scope, texts, &brief.text).await?;
         let prior = borrowed(&prior);
         let (fence, budget) = (&around.fence, around.equipment.context_budget);
-        match &brief.history {
+        Ok(match &history {
             None => Task::new(&agent.name, &brief.goal, &brief.text)
                 .worded(around.rules)
                 .prior(&prior)
@@ -247,6 +250,6 @@ impl AgentAttempt<'_> {
                 .corrections(corrections)
                 .outputs(self.outputs)
                 .write(fence, budget),
-        }
+        })
     }
 }

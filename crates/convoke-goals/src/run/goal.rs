@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
+use convoke_agent::memory::exchange;
+use convoke_core::{Bounds, BoxFuture, Error, Message, Nature, Outline, Scope, Step};
 
 use super::called_tools::CalledTools;
 use super::convergence::ConvergenceProgress;
@@ -79,7 +80,7 @@ pub(super) async fn pursue(
         return Ok(None);
     }
     let FittedPrompt { text: description, cuts } =
-        around.fill((goal.kind().name(), &goal.name), &goal.text, state)?;
+        around.filled((goal.kind().name(), &goal.name), &goal.settings, scope, &goal.text, state).await?;
     events::goal_started(scope, &goal.name, goal.kind().name(), &description).await;
     events::context_cut(scope, &goal.name, &cuts).await;
     // What somebody watches over is no result before they accept it, however the goal ends: drafts are kept apart.
@@ -91,14 +92,6 @@ pub(super) async fn pursue(
             &mut apart
         }
     };
-    let mut attempt = GoalAttempt {
-        around,
-        goal,
-        description: &description,
-        state: drafts,
-        improving: ConvergenceProgress::default(),
-        beside: GoalState::default(),
-    };
     let watched = SupervisedWork {
         kind: goal.kind().name(),
         name: &goal.name,
@@ -108,10 +101,21 @@ pub(super) async fn pursue(
         standing,
     };
     let tools = || available_tools::for_goal(around, goal, around.level);
-    let mut product = watched.run(around, tools, scope, &mut attempt).await?;
-    // Whoever sends it back knows that it did not converge; that it did not is on record all the same.
-    product.unconverged = attempt.improving.unconverged;
-    let beside = attempt.beside;
+    let (product, beside) = remembering(around, goal, &description, scope, |told| async move {
+        let mut attempt = GoalAttempt {
+            around,
+            goal,
+            description: &told,
+            state: drafts,
+            improving: ConvergenceProgress::default(),
+            beside: GoalState::default(),
+        };
+        let mut product = watched.run(around, tools, scope, &mut attempt).await?;
+        // Whoever sends it back knows that it did not converge; that it did not is on record all the same.
+        product.unconverged = attempt.improving.unconverged;
+        Ok((product, attempt.beside))
+    })
+    .await?;
     usable(&goal.name, &product)?;
     // It may have been pursued before, and those it uses may have given more then.
     for stale in fan_out::values_below(goal).iter().filter(|name| beside.outputs.get(name).is_none()) {
@@ -121,6 +125,37 @@ pub(super) async fn pursue(
     accept(around, (goal.kind().name(), &goal.name, &goal.outputs), &product, scope, state).await?;
     events::goal_ended(scope, &goal.name, &product.text).await;
     Ok(Some(product))
+}
+
+/// Pursues a goal with what is remembered that fits it, and remembers what it came to; without a memory, just pursues it. What is
+/// remembered is told as what it is: words of then, between marks.
+async fn remembering<F>(
+    around: &WorkflowContext,
+    goal: &PlannedGoal,
+    description: &str,
+    scope: &Scope,
+    pursue: impl FnOnce(String) -> F,
+) -> Result<(Product, GoalState), Error>
+where
+    F: Future<Output = Result<(Product, GoalState), Error>>,
+{
+    let Some(name) = &goal.memory else { return pursue(description.to_owned()).await };
+    let model = around.model(&goal.settings, scope)?;
+    let words = Message::user(description);
+    let memories = around.equipment.memories.as_deref();
+    exchange(&scope.child("memory"), memories, (name, &words), Some(&model), |remembered, _| {
+        let told = match remembered.is_empty() {
+            true => description.to_owned(),
+            false => format!("{description}\n\n{}", around.fence.wrap(&remembered.text())),
+        };
+        let words = words.clone();
+        async move {
+            let (product, beside) = pursue(told).await?;
+            let said = vec![words, Message::assistant(product.text.as_str())];
+            Ok(((product, beside), said))
+        }
+    })
+    .await
 }
 
 /// Whether there is a result to speak of.
@@ -252,11 +287,13 @@ impl Pursuit<'_> {
             // What the goal's own text has in it need not be said twice.
             prior.retain(|(name, _)| !goal.text.variables().any(|variable| **variable == **name));
         }
+        let (prior, history) =
+            around.condensed_history(&goal.settings, scope, (prior, self.history), self.description).await?;
         let mut briefing =
             Briefing::new(&around.plan.name, &goal.name, self.description).worded(around.rules);
         let prior = borrowed(&prior);
         briefing = briefing.prior(&prior).corrections(self.corrections).outputs(&goal.outputs);
-        if let Some(history) = self.history {
+        if let Some(history) = &history {
             briefing = briefing.converging(history).came_empty(self.came_empty);
         }
         let asked = Worker {

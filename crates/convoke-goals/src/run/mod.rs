@@ -8,6 +8,7 @@
 //! | several workers at the same goal | `fan_out.rs`, `synthesis.rs`, `agent.rs`, `subworkflow.rs` |
 //! | a goal that is improved on | `convergence.rs`, `judge.rs` |
 //! | agents that are spawned at run time | `spawn/` |
+//! | texts that are too long for a prompt | `condense.rs` |
 //! | supervision, and which tools a supervisor is told of | `supervised_work.rs`, `available_tools.rs`, `called_tools.rs` |
 //!
 //! Nothing here is done but through the scope, prompts are pure functions of the state, and order is declared order. So a
@@ -16,6 +17,7 @@
 mod agent;
 mod available_tools;
 mod called_tools;
+mod condense;
 mod convergence;
 mod error;
 mod events;

@@ -6,6 +6,7 @@ use super::called_tools::CalledTools;
 use super::fan_out::MemberAnswer;
 use super::goal::Pursuit;
 use super::worker::{WorkResult, Worker};
+use super::workflow_context::borrowed;
 use crate::context::{Guidance, Role, SystemParts, synthesis, system};
 use crate::skills::SkillShelf;
 
@@ -25,10 +26,10 @@ pub(super) async fn run(
         [only] if pursuit.goal.outputs.is_empty() => return Ok(std::mem::take(&mut answers[*only].said)),
         _ => {}
     }
-    let texts: Vec<(&str, &str)> = with_text
+    let texts = with_text
         .iter()
-        .map(|&index| (answers[index].name.as_str(), answers[index].said.product.text.as_str()))
-        .collect();
+        .map(|&index| (answers[index].name.clone(), answers[index].said.product.text.clone()));
+    let texts: Vec<(String, String)> = texts.collect();
     let mut said = WorkResult::default();
     let step = Synthesis { pursuit, answers: &texts };
     let child = scope.composing().open(&step)?;
@@ -53,7 +54,7 @@ impl MemberAnswer {
 
 struct Synthesis<'a> {
     pursuit: &'a Pursuit<'a>,
-    answers: &'a [(&'a str, &'a str)],
+    answers: &'a [(String, String)],
 }
 
 impl Step<WorkResult> for Synthesis<'_> {
@@ -64,6 +65,7 @@ impl Step<WorkResult> for Synthesis<'_> {
     fn run<'a>(&'a self, scope: &'a Scope, said: &'a mut WorkResult) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let Pursuit { around, goal, description, corrections, .. } = *self.pursuit;
+            let answers = around.condensed(&goal.settings, scope, self.answers.to_vec(), description).await?;
             let asked = Worker {
                 name: &goal.name,
                 model: around.model(&goal.settings, scope)?,
@@ -84,7 +86,7 @@ impl Step<WorkResult> for Synthesis<'_> {
                 prompt: synthesis(
                     &goal.name,
                     description,
-                    self.answers,
+                    &borrowed(&answers),
                     corrections,
                     &goal.outputs,
                     &around.fence,

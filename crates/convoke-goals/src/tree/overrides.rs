@@ -10,8 +10,8 @@ use crate::agentfile::model::{Retry, Tools};
 
 /// Settings of a node and everything below it.
 ///
-/// They are layered from the workflow down. Of the model, the parameters, the tools and the retries the innermost that
-/// is given holds; the context grows; of the time and the budget all hold, so that a part never gets more than the
+/// They are layered from the workflow down. Of the model, the parameters, the tools, the retries and the memory the innermost
+/// that is given holds; the context grows; of the time and the budget all hold, so that a part never gets more than the
 /// whole.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
@@ -25,6 +25,7 @@ pub struct Overrides {
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry: Option<Retry>,
     pub(crate) budget: Option<Limits>,
+    pub(crate) memory: Option<String>,
 }
 
 /// A choice of model.
@@ -179,6 +180,14 @@ impl Overrides {
     #[must_use]
     pub fn budget(mut self, limits: Limits) -> Self {
         self.budget = Some(limits);
+        self
+    }
+
+    /// Has the goals at and below it remembered under this name, in the [equipment](crate::Equipment)'s memories: each is told
+    /// what fits it, and adds what it came to. What stands below a goal is part of that goal.
+    #[must_use]
+    pub fn memory(mut self, name: impl Into<String>) -> Self {
+        self.memory = Some(name.into());
         self
     }
 }

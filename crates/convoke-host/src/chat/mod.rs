@@ -3,6 +3,8 @@
 //! Both are effects, so the journal has the whole conversation, and going on with it days later is resuming a run. Who has
 //! nothing more to say rejects the question, and the run is completed.
 //!
+//! A conversation may have a memory, by name: then it knows what was said under that name in earlier ones.
+//!
 //! After some turns the run continues with what was said so far, so that going on with a long conversation costs no more than going
 //! on with a short one.
 
@@ -13,10 +15,11 @@ mod stored;
 
 use std::sync::Arc;
 
+use convoke_agent::memory::{Memories, exchange};
 use convoke_core::store::RunRecord;
 use convoke_core::{
-    Decision, Error, Message, Model, ModelParams, ModelReply, ModelRequest, Question, Scope, Transcript,
-    Visibility, Workflow,
+    Decision, Error, Message, Model, ModelParams, ModelReply, ModelRequest, Question, Role, Scope,
+    Transcript, Visibility, Workflow,
 };
 use convoke_steps::task_boxed;
 use serde::{Deserialize, Serialize};
@@ -56,6 +59,9 @@ pub struct Chat {
     /// How the model is to answer.
     #[serde(default)]
     pub params: ModelParams,
+    /// The name under which it is remembered, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// What was said before the run last continued.
     #[serde(default, with = "convoke_core::kept_transcript", skip_serializing_if = "Transcript::is_empty")]
     pub said: Transcript,
@@ -83,17 +89,34 @@ impl Chat {
     }
 }
 
-/// The conversation with this model.
+/// What a conversation is held with.
+#[derive(Clone)]
+pub struct ChatParts {
+    /// Who answers.
+    pub model: Arc<dyn Model>,
+    /// What conversations with a [`memory`](Chat::memory) are remembered in, and who sums up what has become long.
+    pub memories: Option<(Arc<dyn Memories>, Arc<dyn Model>)>,
+}
+
+/// The conversation with these.
 #[must_use]
-pub fn workflow(model: Arc<dyn Model>) -> Workflow<Chat> {
+pub fn workflow(parts: ChatParts) -> Workflow<Chat> {
     let talk = task_boxed("talk", move |scope, chat| {
-        let model = Arc::clone(&model);
-        Box::pin(async move { talk(scope, chat, &model).await })
+        let parts = parts.clone();
+        Box::pin(async move { talk(scope, chat, &parts).await })
     });
     Workflow::new(talk).named(NAME)
 }
 
-async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<(), Error> {
+async fn talk(scope: &Scope, chat: &mut Chat, parts: &ChatParts) -> Result<(), Error> {
+    let memories = match (&chat.memory, &parts.memories) {
+        (Some(name), None) => {
+            return Err(Error::failed(format!("there is no place for the memory `{name}` here")));
+        }
+        (memory, memories) => memories.as_ref().filter(|_| memory.is_some()),
+    };
+    let memory = chat.memory.clone().unwrap_or_default();
+    let (memories, summarizer) = memories.map(|(memories, model)| (&**memories, model)).unzip();
     let mut said = chat.said.clone();
     let mut next = None;
     if said.is_empty() {
@@ -114,10 +137,20 @@ async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<
             }
             None => return Ok(()),
         };
+        let words = Message::user(words);
         let mut with_words = said.clone();
-        with_words.push(Message::user(words));
-        let request = ModelRequest { params: chat.params.clone(), ..ModelRequest::new(with_words.clone()) };
-        match scope.model(model, request, Visibility::Streamed).await {
+        with_words.push(words.clone());
+        let answer = exchange(scope, memories, (&memory, &words), summarizer, |remembered, _| {
+            let messages = reminded(&with_words, &remembered.text());
+            let request = ModelRequest { params: chat.params.clone(), ..ModelRequest::new(messages) };
+            let words = words.clone();
+            async move {
+                let reply = scope.model(&parts.model, request, Visibility::Streamed).await?;
+                let said = vec![words, reply.message.clone()];
+                Ok((reply, said))
+            }
+        });
+        match answer.await {
             Ok(reply) => {
                 with_words.push(reply.message.clone());
                 said = with_words;
@@ -136,4 +169,16 @@ async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<
             Err(error) => return Err(error),
         }
     }
+}
+
+/// What is said, to somebody who remembers something: it stands with the instructions, and not in what is kept of the conversation.
+fn reminded(said: &Transcript, remembered: &str) -> Transcript {
+    if remembered.is_empty() {
+        return said.clone();
+    }
+    let is_system = |message: &&Message| message.role == Role::System;
+    let system =
+        said.iter().next().filter(is_system).map(|message| message.text() + "\n\n").unwrap_or_default();
+    let rest = said.iter().skip_while(|message| message.role == Role::System).cloned();
+    std::iter::once(Message::system(system + remembered)).chain(rest).collect()
 }

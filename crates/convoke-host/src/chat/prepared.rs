@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use convoke_agent::memory::Memories;
 use convoke_core::{Limits, Model, Responder, RunStream, Runtime, Store, Workflow};
 use convoke_models::ModelName;
 use convoke_store::MemoryStore;
 
-use super::{Chat, ContinuedChat, FirstWords, ReplyStop, workflow};
+use super::{Chat, ChatParts, ContinuedChat, FirstWords, ReplyStop, workflow};
 use crate::RunTelemetry;
 use crate::models::Models;
 
@@ -20,14 +21,15 @@ pub struct PreparedChat {
 }
 
 impl PreparedChat {
-    /// A conversation with this model. If it was not asked for by name, others take its place when it fails for good. What is
-    /// worth saying is added to `notes`.
+    /// A conversation with this model. If it was not asked for by name, others take its place when it fails for good. One
+    /// that is to be remembered takes the `memories`. What is worth saying is added to `notes`.
     #[must_use]
     pub fn new(
         models: &Models,
         chat: Chat,
         name: &ModelName,
         model: Arc<dyn Model>,
+        memories: Option<Arc<dyn Memories>>,
         notes: &mut Vec<String>,
     ) -> Self {
         let model = match chat.model_asked {
@@ -35,10 +37,11 @@ impl PreparedChat {
             false => models.falling_back(model, &models.config.fallback()),
         };
         let stop = ReplyStop::new();
+        let memories = memories.map(|memories| (memories, Arc::clone(&model)));
         Self {
             // It may be gone on with from another folder.
             chat: Chat { model: Some(name.clone().absolute().to_string()), ..chat },
-            workflow: workflow(stop.over(model)),
+            workflow: workflow(ChatParts { model: stop.over(model), memories }),
             stop,
             limits: models.config.limits(),
             telemetry: RunTelemetry::start(&models.config, notes),

@@ -14,6 +14,7 @@ mod setting;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use convoke_agent::memory::Memories;
 use convoke_core::{BudgetExhausted, Limits, Resource, RuntimeBuilder, Tool, Toolset};
 use convoke_mcp::McpServers;
 use convoke_tools::files;
@@ -21,7 +22,7 @@ use convoke_tools::policy::{self, Policy, PolicyGate, PolicySet, RulePlace};
 use convoke_tools::web::{is_ruled_out, web_tools};
 use convoke_tools::workspace::Workspace;
 
-use crate::{HostError, knowledge, mcp};
+use crate::{HostError, knowledge, mcp, memory};
 
 pub use always::AlwaysAllow;
 #[cfg(target_os = "linux")]
@@ -35,6 +36,8 @@ pub(crate) use setting::{ToolEnvironment, sandbox_works};
 /// The tools of a run, and what they may do.
 pub struct RunTools {
     pub(crate) tools: Toolset,
+    /// The memories that goals and conversations are remembered in.
+    pub(crate) memories: Option<Arc<dyn Memories>>,
     gate: PolicyGate,
     policies: Arc<PolicySet>,
     /// Where the user's own policy is, or would be.
@@ -98,7 +101,9 @@ impl RunTools {
             tools.add(Arc::clone(tool)).map_err(|error| HostError::Tools(error.to_string()))?;
         }
         let own_policy = config.locations().user.as_ref().map(|file| file.with_file_name(policy::FILE));
-        Ok(Self { tools, gate, policies, own_policy, is_read_only, servers, left_alone })
+        let memories =
+            memory::of(config, workspace.path())?.map(|memory| Arc::new(memory) as Arc<dyn Memories>);
+        Ok(Self { tools, memories, gate, policies, own_policy, is_read_only, servers, left_alone })
     }
 
     /// Whether a tool that is not among them may be that of a server which was not started.

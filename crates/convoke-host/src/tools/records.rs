@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convoke_config::Config;
 use convoke_core::Tool;
-use convoke_tools::memory::{self, Memory};
+use convoke_tools::memory;
 use convoke_tools::scratchpad::{self, Scratchpad};
 
 use crate::HostError;
@@ -19,11 +19,6 @@ pub fn scratchpad_file(store: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The memories of this user; `None` for a user without a home.
-pub(super) fn memory_file(config: &Config) -> Option<PathBuf> {
-    Some(config.locations().project.data.as_ref()?.join("memory.db"))
-}
-
 /// The tools for both. Files are made when they are first needed.
 pub(super) fn tools(
     config: &Config,
@@ -31,9 +26,8 @@ pub(super) fn tools(
     store: &Path,
 ) -> Result<Vec<Arc<dyn Tool>>, HostError> {
     let mut tools = scratchpad::all(&Scratchpad::at(scratchpad_file(store)));
-    if let Some(file) = memory_file(config) {
-        let memory = Memory::at(file, &workspace.display().to_string());
-        tools.extend(memory::all(&memory.map_err(|error| HostError::Tools(error.to_string()))?));
+    if let Some(memory) = crate::memory::of(config, workspace)? {
+        tools.extend(memory::all(&memory));
     }
     Ok(tools)
 }

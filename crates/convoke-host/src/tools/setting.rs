@@ -10,7 +10,7 @@ use convoke_tools::sandbox::{ReadablePaths, SandboxCommand, SandboxError};
 use convoke_tools::workspace::{Protected, Workspace};
 
 use super::records;
-use crate::{CheckResult, HostError, knowledge, mcp};
+use crate::{CheckResult, HostError, knowledge, mcp, memory};
 
 /// What is configured, and the store of the runs that tools work for.
 #[derive(Clone, Copy)]
@@ -48,11 +48,7 @@ impl ToolEnvironment<'_> {
         let settings = [&places.user, &places.named, &places.folder, &places.credentials];
         let settings = settings.into_iter().flatten().chain(policies.files()).cloned();
         let written = [self.store.to_owned(), records::scratchpad_file(self.store)];
-        settings
-            .chain(written)
-            .chain(records::memory_file(self.config))
-            .chain(knowledge::file(self.config))
-            .collect()
+        settings.chain(written).chain(memory::file(self.config)).chain(knowledge::file(self.config)).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use convoke_agent::WorkflowTool;
+use convoke_agent::memory::Memories;
 use convoke_core::{BoxFuture, Error, Nature, Outline, Runner, Scope, Step, Workflow};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -70,6 +71,8 @@ pub struct Machine {
     pub(super) open_ended: bool,
     /// The state it begins in, if that is not the workflow's first.
     pub(super) entry: Option<Arc<str>>,
+    /// What conversations with a [`memory`](MachineState::memory) are remembered in.
+    pub(super) memories: Option<Arc<dyn Memories>>,
 }
 
 /// A machine being put together. See [`Machine::builder`].
@@ -120,6 +123,7 @@ impl Machine {
             generations: None,
             open_ended: false,
             entry: None,
+            memories: None,
         };
         MachineBuilder { machine }
     }
@@ -156,6 +160,13 @@ impl Machine {
         let compiled = Compiled::new(&serde_json::from_value(spec)?, &Known::anything());
         let compiled = Arc::new(compiled.map_err(Error::failed)?);
         Ok(Self { compiled, open_ended: false, entry: None, ..self.clone() })
+    }
+
+    /// Has conversations that name a [`memory`](MachineState::memory) remembered in these.
+    #[must_use]
+    pub fn remembering(mut self, memories: Arc<dyn Memories>) -> Self {
+        self.memories = Some(memories);
+        self
     }
 
     /// What it moves in.

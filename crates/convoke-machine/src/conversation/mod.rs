@@ -12,6 +12,7 @@
 //! | a state that runs a composition | `compose.rs`, `composition/` |
 //! | what is waited for between turns | `wait.rs` |
 //! | what a state knows of those before it | `messages.rs` |
+//! | a turn with a memory around it | `remember.rs` |
 //! | what listeners hear | `announce.rs` |
 
 mod activation;
@@ -21,6 +22,7 @@ mod composition;
 mod fold;
 mod machine;
 mod messages;
+mod remember;
 mod state;
 mod talk;
 mod tools;

@@ -32,6 +32,9 @@ pub struct MachineState {
     /// The composition that is run as a function, instead of the workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
+    /// The name under which it is remembered, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// Whether there is more to come.
     pub talk: Talk,
     /// Where the workflow is; nothing before it is opened. A context that was stored is gone on with.
@@ -67,6 +70,13 @@ impl MachineState {
     #[must_use]
     pub fn talk(mut self, talk: Talk) -> Self {
         self.talk = talk;
+        self
+    }
+
+    /// Sets the name under which it is remembered.
+    #[must_use]
+    pub fn remembered_as(mut self, memory: impl Into<String>) -> Self {
+        self.memory = Some(memory.into());
         self
     }
 

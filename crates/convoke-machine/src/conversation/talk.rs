@@ -24,6 +24,8 @@ pub(super) struct Session<'a> {
     pub(super) context: Context,
     /// Whether the state was entered after the person spoke last.
     pub(super) entered: bool,
+    /// What is remembered that fits what the person said last.
+    pub(super) remembered: String,
 }
 
 impl<'a> Session<'a> {
@@ -46,7 +48,7 @@ impl<'a> Session<'a> {
                 context
             }
         };
-        let mut session = Self { machine, scope, state, context, entered: false };
+        let mut session = Self { machine, scope, state, context, entered: false, remembered: String::new() };
         let ended = session.talk().await;
         session.keep();
         ended
@@ -61,17 +63,19 @@ impl<'a> Session<'a> {
                 Some(arrival) => arrival,
                 None => self.arrival(std::mem::take(&mut trouble)).await?,
             };
+            let mut spoken = None;
             let speaks = match arrival {
                 Arrival::Nothing => return Ok(()),
                 Arrival::Words(words) => {
-                    self.state.said.push(Message::user(words));
+                    spoken = Some(Message::user(words));
+                    self.state.said.extend(spoken.clone());
                     self.entered = false;
                     true
                 }
                 Arrival::Event { event, payload } => self.take_event(&event, &payload, &mut trouble).await?,
             };
             if speaks {
-                match self.turn().await {
+                match self.remembering_turn(spoken).await {
                     Ok(()) => {}
                     // Whoever is there can mend it, or try again; what was said so far is not lost.
                     Err(error) if self.state.talk == Talk::Ongoing && can_be_mended(&error) => {

@@ -97,7 +97,7 @@ impl Session<'_> {
             name => name,
         };
         let mut agent = Agent::builder(name)
-            .system(activation.prompt.as_str())
+            .system(self.reminded(&activation.prompt))
             .params(activation.params.clone())
             .tools(activation.tools.clone())
             .approval(activation.approval.clone())
@@ -119,6 +119,14 @@ impl Session<'_> {
             .hand_off_when(move |transcript| timed || has_moved(transcript))
             .refuse_when(refusing(compiled, context, known, at));
         Ok(agent.build()?)
+    }
+
+    /// The instructions, and what is remembered.
+    fn reminded(&self, prompt: &str) -> String {
+        match &*self.remembered {
+            "" => prompt.to_owned(),
+            remembered => format!("{prompt}\n\n{remembered}"),
+        }
     }
 
     /// Takes in what was said and done. Gives the transition that was asked for, and why the model stopped.

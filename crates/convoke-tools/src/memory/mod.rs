@@ -1,4 +1,4 @@
-//! Memory that outlives a run: findings, insights and lessons.
+//! Memory that outlives a run: findings, insights and lessons, and conversations that come back.
 //!
 //! A memory is for a workspace or for the user in all workspaces; it says which run said it, where and when; it may
 //! expire; and the same thing is kept once, however often it is said. What is remembered is found again by its words.
@@ -9,6 +9,8 @@
 //! **What it must never do.** Show a workspace the memories of another; take a query for anything but words.
 
 mod kind;
+mod remarks;
+mod session;
 mod store;
 mod tools;
 
@@ -22,12 +24,15 @@ use convoke_sqlite::Triggers;
 
 pub use crate::database::StorageError;
 use crate::database::{Database, FileSchema};
+use crate::embedding::LazyEmbedder;
 
+pub use remarks::RememberedConversation;
+pub use session::ConversationMemory;
 pub use tools::all;
 
 const LAYOUT: FileSchema = FileSchema {
     application: 0x436e_766d,
-    steps: &[include_str!("1.sql"), include_str!("2.sql")],
+    steps: &[include_str!("1.sql"), include_str!("2.sql"), include_str!("3.sql")],
     // They keep the index of words.
     triggers: Triggers::Ours,
 };
@@ -60,6 +65,7 @@ pub struct Memory {
     workspace: Arc<str>,
     lifetime: Option<Duration>,
     clock: Arc<Clock>,
+    embedder: LazyEmbedder,
 }
 
 impl Memory {
@@ -87,13 +93,26 @@ impl Memory {
             return Err(StorageError::Unfit("a workspace must have a name".to_owned()));
         }
         let (workspace, clock) = (Arc::from(workspace), Arc::new(Timestamp::now));
-        Ok(Self { database: database()?, workspace, lifetime: None, clock })
+        Ok(Self {
+            database: database()?,
+            workspace,
+            lifetime: None,
+            clock,
+            embedder: LazyEmbedder::default(),
+        })
     }
 
     /// Sets how long something is remembered when nobody says. For ever, unless this is set.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = Some(lifetime);
+        self
+    }
+
+    /// Finds what was said in conversations by what it means too, and not by its words only.
+    #[must_use]
+    pub fn embedder(mut self, embedder: LazyEmbedder) -> Self {
+        self.embedder = embedder;
         self
     }
 

@@ -21,6 +21,7 @@ pub(super) fn overrides(clauses: &Clauses) -> Overrides {
             .as_ref()
             .map(|retry| Retry { times: retry.value.times, after: retry.value.after }),
         budget: clauses.budget.as_ref().map(|budget| budget.value.limits.clone()),
+        memory: clauses.memory.as_ref().map(|memory| memory.value.clone()),
     }
 }
 

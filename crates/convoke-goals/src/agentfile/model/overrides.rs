@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use convoke_core::Limits;
 
-/// Settings of a file, a step, a goal or an agent. They are layered in this order: of the model, the tools and the
-/// retries the innermost that is given holds; of the time and the budget all do, so that a part never gets more than
+/// Settings of a file, a step, a goal or an agent. They are layered in this order: of the model, the tools, the
+/// retries and the memory the innermost that is given holds; of the time and the budget all do, so that a part never gets more than
 /// the whole.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
@@ -20,6 +20,8 @@ pub struct Overrides {
     pub retry: Option<Retry>,
     /// What may be spent.
     pub budget: Option<Limits>,
+    /// The memory that goals are remembered in.
+    pub memory: Option<String>,
 }
 
 /// The tools that may be used, of those that are there.

@@ -103,6 +103,8 @@ struct OverridesJson<'a> {
     timeout: Option<f64>,
     retry: Option<RetryJson>,
     budget: Option<BudgetJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -248,5 +250,6 @@ fn overrides(overrides: &Overrides) -> OverridesJson<'_> {
             turns: budget.turns,
             cost: budget.cost.map(|cost| cost.as_micros() as f64 / 1e6),
         }),
+        memory: overrides.memory.as_deref(),
     }
 }

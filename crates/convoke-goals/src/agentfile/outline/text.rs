@@ -156,5 +156,6 @@ fn overrides(overrides: &Overrides) -> Vec<String> {
         Some(after) => format!("retry {} after {}", retry.times, duration::exact(after)),
     }));
     lines.extend(overrides.budget.as_ref().map(|budget| format!("budget {}", limits(budget))));
+    lines.extend(overrides.memory.as_ref().map(|memory| format!("memory {memory}")));
     lines
 }

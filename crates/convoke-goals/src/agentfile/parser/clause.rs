@@ -174,6 +174,7 @@ impl<'a> Parser<'a> {
                 clauses.retry = Some(Spanned::new(Retry { times, after }, here));
             }
             ClauseKind::Budget => clauses.budget = Some(Spanned::new(self.budget()?, here)),
+            ClauseKind::Memory => clauses.memory = Some(Spanned::new(self.memory()?, here)),
             ClauseKind::When => clauses.when = Some(Spanned::new(self.condition()?, here)),
             ClauseKind::Parallel => clauses.parallel = Some(Spanned::new((), here)),
             ClauseKind::Supervised => {

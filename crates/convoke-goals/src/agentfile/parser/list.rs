@@ -26,6 +26,21 @@ impl Parser<'_> {
         }
     }
 
+    /// What follows `MEMORY`.
+    pub(super) fn memory(&mut self) -> Parsed<String> {
+        let token = self.peek().clone();
+        match token.kind {
+            TokenKind::Ident | TokenKind::String if !token.text.trim().is_empty() => {
+                self.advance();
+                Ok(token.text.into_owned())
+            }
+            _ => {
+                self.missing(Code::MissingValue, "a memory's name", "`MEMORY`", "MEMORY assistant");
+                Err(Reported)
+            }
+        }
+    }
+
     pub(super) fn within(&mut self) -> Parsed<Within> {
         if let Some(variable) = self.take(TokenKind::Variable) {
             if variable.text.is_empty() {

@@ -54,6 +54,8 @@ clauses! {
     retry: Retry,
     /// `BUDGET 20000 tokens, 0.50 usd`.
     budget: Budget,
+    /// `MEMORY assistant`.
+    memory: String,
     /// `WHEN $kind IS bug`.
     when: Condition,
     /// `PARALLEL`.

@@ -33,8 +33,8 @@ statements! {
     Supervised "SUPERVISED",
     /// `SECURITY`: how suspicious to be.
     Security "SECURITY",
-    /// `MODEL`, `TOOLS`, `TIMEOUT`, `RETRY` or `BUDGET` for the whole file.
-    Setting "MODEL" | "TOOLS" | "TIMEOUT" | "RETRY" | "BUDGET",
+    /// `MODEL`, `TOOLS`, `TIMEOUT`, `RETRY`, `BUDGET` or `MEMORY` for the whole file.
+    Setting "MODEL" | "TOOLS" | "TIMEOUT" | "RETRY" | "BUDGET" | "MEMORY",
 }
 
 impl StatementKind {
@@ -48,7 +48,7 @@ impl StatementKind {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Self::Setting => "MODEL, TOOLS, TIMEOUT, RETRY or BUDGET",
+            Self::Setting => "MODEL, TOOLS, TIMEOUT, RETRY, BUDGET or MEMORY",
             other => Self::WORDS.iter().find(|(_, kind)| *kind == other).map_or("", |(word, _)| word),
         }
     }
@@ -110,6 +110,7 @@ clauses! {
     Timeout "TIMEOUT"           [Agent Goal Converge Loop Run],
     Retry "RETRY"               [Agent Goal Converge Loop Run],
     Budget "BUDGET"             [Agent Goal Converge Loop Run],
+    Memory "MEMORY"             [Goal Converge Loop Run],
     When "WHEN"                 [Goal Converge Loop Run],
     Supervised "SUPERVISED"     [Agent Goal Converge Loop Run],
     Unsupervised "UNSUPERVISED" [Agent Goal Converge Loop Run],

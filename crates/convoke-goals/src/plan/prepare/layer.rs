@@ -33,6 +33,8 @@ pub(super) struct Layer {
     turns: Option<u64>,
     /// For goals and agents of sequences; what is below them is tried again with them.
     pub(super) retry: Option<Retry>,
+    /// The same.
+    pub(super) memory: Option<String>,
     supervision: Supervision,
 }
 
@@ -49,6 +51,7 @@ impl Layer {
             context: Vec::new(),
             turns: None,
             retry: None,
+            memory: None,
             supervision: Supervision::Off,
         };
         layer.add_context(&equipment.context);
@@ -61,9 +64,9 @@ impl Layer {
         }
     }
 
-    /// For what is below a node that is tried again as a whole: it need not be tried again by itself as well.
+    /// For what is below a node that is tried again as a whole: it need not be tried again, and is not remembered, by itself as well.
     pub(super) fn inside(&self) -> Self {
-        Self { retry: None, ..self.clone() }
+        Self { retry: None, memory: None, ..self.clone() }
     }
 
     /// For a workflow that is an agent: it is watched as a whole, so its parts need not be as well.
@@ -162,6 +165,12 @@ impl Preparer<'_> {
         }
         layer.turns = overrides.budget.as_ref().and_then(|limits| limits.turns).or(outer.turns);
         layer.retry = overrides.retry.or(outer.retry);
+        if let Some(memory) = &overrides.memory {
+            if self.equipment.memories.is_none() {
+                self.problems.add(place, ProblemKind::NoMemory { memory: memory.clone() });
+            }
+            layer.memory = Some(memory.clone());
+        }
         layer.supervision = supervision.within(outer.supervision);
         layer
     }

@@ -223,6 +223,7 @@ impl<'w> Preparer<'w> {
             settings: layer.settings(),
             bounds: bounds(&goal.overrides),
             retry: layer.retry,
+            memory: layer.memory,
         }
     }
 
