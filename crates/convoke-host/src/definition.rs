@@ -70,6 +70,11 @@ pub trait Definition: Send + Sync {
     /// What a run came to, as text, by the state it ended with.
     fn result(&self, state: &Value) -> Option<String>;
 
+    /// Whether it is talked with: what it says is for the person, as it is said.
+    fn is_conversation(&self) -> bool {
+        false
+    }
+
     /// The Agentfile, if it is one.
     fn agentfile(&self) -> Option<&Agentfile> {
         None

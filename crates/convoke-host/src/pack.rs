@@ -223,6 +223,10 @@ impl Definition for PackDefinition {
         }))
     }
 
+    fn is_conversation(&self) -> bool {
+        true
+    }
+
     fn result(&self, state: &Value) -> Option<String> {
         serde_json::from_value::<MachineState>(state.clone()).ok()?.last
     }

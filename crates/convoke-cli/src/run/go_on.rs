@@ -19,6 +19,7 @@ use super::person::person;
 use super::prompt::Prompt;
 use super::result::{self, RunNotes};
 use super::signals::Signals;
+use super::speech::Speech;
 use super::watch::Watch;
 use crate::arguments::Color;
 use crate::failure::Failure;
@@ -92,14 +93,23 @@ pub(crate) async fn go_on(
     if !is_there && prepared.agentfile().is_none() {
         how.patience = PATIENCE;
     }
+    let talks = is_there
+        && prepared.definition().is_conversation()
+        && verbosity != Verbosity::Quiet
+        && format != Format::Ndjson;
     let mut notes = Vec::new();
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
     host::tell(&notes, session.output);
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
+    if talks {
+        session.output.aside("Ctrl-D leaves it for later, /quit ends it");
+    }
+    let display = Display::new(verbosity, common.stream && !talks, color, "Ctrl-C stops");
     let watch = Watch {
         progress: RunProgress::new(&planned).with_history(&history),
-        display: Display::new(verbosity, common.stream, color, "Ctrl-C stops"),
+        speech: talks.then(|| Speech::new(display.palette(), display.is_picture())),
+        display,
         signals: Signals::listen()?,
         keyboard,
         questions: is_there.then_some(questions),
@@ -112,7 +122,7 @@ pub(crate) async fn go_on(
         notes: &mut lost,
     };
     let given = match watch.run(stream).await {
-        Ok(outcome) => {
+        Ok((outcome, said)) => {
             host::tell(&lost, session.output);
             notes.extend(lost);
             if outcome.totals.usage.is_estimated {
@@ -124,7 +134,7 @@ pub(crate) async fn go_on(
                 RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
                 _ => None,
             };
-            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet };
+            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet, said };
             result::give(session, &after.prepared, format, &outcome, about).await
         }
         // Somebody may have cancelled it since it was looked at, or do so at this moment.

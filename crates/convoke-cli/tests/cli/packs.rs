@@ -255,3 +255,71 @@ fn a_schema_that_a_composition_names_must_be_there_and_is_kept_with_the_run() {
         stderr(&ended)
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_state_says_is_shown_before_it_has_said_all_of_it() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", "[[rule]]\nreply = \"Which order do you mean?\"\nhangs_after = 2\n");
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml"];
+    let mut terminal = Terminal::with_results(&place, &[&talk[..], &["-i", "message=hello"]].concat());
+    terminal.wait_for("Which order ");
+    terminal.interrupt();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(6), "{seen}");
+    assert!(seen.contains("Which order \r\n"), "what is said next begins a line of its own: {seen}");
+}
+
+/// In a terminal a state speaks as `convoke chat` does, and the person types below it. What somebody else sends moves
+/// it on while the person is being asked.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_conversation_in_a_terminal_is_streamed_and_moved_on_by_events() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK);
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml", "--id", "desk"];
+    let mut terminal = Terminal::with_results(&place, &[&talk[..], &["-i", "message=hello"]].concat());
+    terminal.wait_for("Which order?");
+    terminal.wait_for("> ");
+    terminal.types("I was charged twice");
+    terminal.wait_for("→ solve (Understood)");
+    // A validator looks at what this state says: it is shown once it is known to stay.
+    terminal.wait_for("It will be solved.");
+    terminal.wait_for("> ");
+    terminal.types("I want my money");
+    terminal.wait_for("→ refund (RefundNeeded)");
+    terminal.wait_for("waits for Approved or Rejected");
+    terminal.wait_for("> ");
+    let sent = place.convoke(&["send", "desk", "Approved", "\"by the till\""]);
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    terminal.wait_for("→ goodbye (Approved)");
+    terminal.wait_for("Goodbye.");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
+    assert_eq!(seen.matches("Goodbye.").count(), 1, "nobody has to read it twice: {seen}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_must_not_be_said_is_not_shown_while_it_comes() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK.replace("It will be solved.", "I guarantee it, on my word."));
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml"];
+    let mut terminal =
+        Terminal::with_results(&place, &[&talk[..], &["-i", "message=I was charged twice"]].concat());
+    terminal.wait_for("Let me check that and come back to you.");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(5), "it waits: {seen}");
+    assert!(!seen.contains("guarantee"), "{seen}");
+}

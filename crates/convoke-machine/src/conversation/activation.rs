@@ -95,7 +95,7 @@ impl Validator {
         Self { direction, check: Arc::new(check) }
     }
 
-    fn looks_at(&self, direction: Direction) -> bool {
+    pub(super) fn looks_at(&self, direction: Direction) -> bool {
         self.direction == Direction::Both || self.direction == direction
     }
 }

@@ -23,6 +23,7 @@ mod machine;
 mod messages;
 mod state;
 mod talk;
+mod timed;
 mod tools;
 mod turn;
 mod wait;

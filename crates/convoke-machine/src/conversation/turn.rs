@@ -12,6 +12,7 @@ use super::announce;
 use super::fold::{Fold, newer, refusing};
 use super::machine::TOOL_RESULTS;
 use super::talk::{Session, now};
+use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
 use crate::workflow::{Context, TransitionSlot, WorkflowEvent};
 
@@ -82,6 +83,9 @@ impl Session<'_> {
 
     /// Has the model of the state work until it is done, or something has changed.
     async fn speak(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<AgentResult, Error> {
+        if activation.validators.iter().any(|validator| validator.looks_at(Direction::Output)) {
+            announce::held(self.scope, self.context.current_state()).await;
+        }
         let agent = self.agent(activation, rounds, at)?;
         let mut talk = Conversation::from(self.state.said.clone());
         self.scope.run(&agent, &mut talk).await?;
@@ -99,7 +103,7 @@ impl Session<'_> {
         let mut agent = Agent::builder(name)
             .system(activation.prompt.as_str())
             .params(activation.params.clone())
-            .tools(activation.tools.clone())
+            .tools(timed(&activation.tools, &compiled, &context).map_err(Error::failed)?)
             .approval(activation.approval.clone())
             .when_rejected(OnRejection::TellModel)
             .max_turns(activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds).max(1));
@@ -156,10 +160,10 @@ impl Session<'_> {
         let spoken = newer(said.iter(), known).filter(|message| message.role == Role::Assistant);
         for message in spoken {
             let text = message.text();
+            announce::spoke(self.scope, &self.machine.compiled, &state, &text).await;
             if !text.is_empty() {
                 self.state.last = Some(text);
             }
-            announce::spoke(self.scope, &self.machine.compiled, &state).await;
         }
         announce::happened(self.scope, &self.machine.compiled, &events).await;
         announce::refused(self.scope, &state, &refused).await;
@@ -168,9 +172,10 @@ impl Session<'_> {
     }
 
     pub(super) async fn say(&mut self, message: Message) {
-        self.state.last = Some(message.text());
+        let text = message.text();
+        announce::spoke(self.scope, &self.machine.compiled, self.context.current_state(), &text).await;
+        self.state.last = Some(text);
         self.state.said.push(message);
-        announce::spoke(self.scope, &self.machine.compiled, self.context.current_state()).await;
     }
 
     /// Waits for what a client has made of the calls that are its own.
