@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
+use convoke_goals::agentfile::Agentfile;
 use convoke_history::History;
 use convoke_history::progress::RunProgress;
 use convoke_host::models::Models;
@@ -90,7 +91,8 @@ pub(crate) async fn go_on(
     how.when_busy = when_busy;
     how.responder = is_there.then(|| Arc::new(person) as _);
     // Who sends an event to a conversation may take days: where nobody is there, it waits without a process.
-    if !is_there && prepared.agentfile().is_none() {
+    let talks_somewhere = |file: &Agentfile| file.goals.iter().any(|goal| goal.embedded.is_some());
+    if !is_there && prepared.agentfile().is_none_or(talks_somewhere) {
         how.patience = PATIENCE;
     }
     let talks = is_there

@@ -5,7 +5,7 @@
 use convoke_core::{Bounds, Digest};
 use serde_json::{Value, json};
 
-use super::{Plan, PlannedNode, PlannedPersona};
+use super::{Plan, PlannedGoal, PlannedNode, PlannedPersona};
 use crate::agentfile::template::{Piece, Template};
 use crate::tree::{Input, Name, Output};
 
@@ -62,6 +62,9 @@ impl PlannedNode {
                 "limits": limits(&agent.bounds),
             }),
         };
+        if let Self::Goal(PlannedGoal { embedded: Some(embedded), .. }) = self {
+            described["embedded"] = embedded.declared.digest().to_string().into();
+        }
         described["kind"] = self.kind().name().into();
         described["name"] = (**self.name()).into();
         described["outputs"] = outputs.collect();

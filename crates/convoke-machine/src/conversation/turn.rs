@@ -14,6 +14,7 @@ use super::machine::TOOL_RESULTS;
 use super::talk::{Session, now};
 use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
+use crate::pack::AGENT;
 use crate::workflow::{Context, TransitionSlot, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
@@ -21,11 +22,13 @@ const MAX_ROUNDS: u32 = 50;
 
 /// What a client says of a call that it has executed.
 #[derive(Deserialize)]
-struct ClientResult {
-    call_id: String,
-    content: String,
+pub(super) struct ClientResult {
+    /// Which call, where several may wait for theirs.
     #[serde(default)]
-    is_error: bool,
+    call_id: String,
+    pub(super) content: String,
+    #[serde(default)]
+    pub(super) is_error: bool,
 }
 
 /// What comes after a round.
@@ -71,8 +74,7 @@ impl Session<'_> {
     /// How a prompt speaks now.
     pub(super) fn activation(&self, task: &str) -> Result<Activation, Error> {
         let Self { machine, context, state, .. } = self;
-        activate(&*machine.stage, &machine.compiled, context, task, &state.brief, &state.variables)
-            .map_err(Error::failed)
+        activate(&*machine.stage, &machine.compiled, context, task, state).map_err(Error::failed)
     }
 
     /// What is said instead of asking the model about what the person said.
@@ -117,11 +119,16 @@ impl Session<'_> {
             agent = agent.max_calls_per_reply(calls);
         }
         let validators = activation.validators.clone();
+        let others = activation.refusal.clone();
+        let refused_by_workflow = refusing(Arc::clone(&compiled), context, known, at);
         let timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
             .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
-            .hand_off_when(move |transcript| timed || has_moved(transcript))
-            .refuse_when(refusing(compiled, context, known, at));
+            .hand_off_when(move |transcript| timed || has_moved(transcript) || has_consulted(transcript))
+            .refuse_when(move |transcript, call| {
+                let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);
+                refused_by_workflow(transcript, call).or_else(others)
+            });
         Ok(agent.build()?)
     }
 
@@ -215,6 +222,12 @@ impl Session<'_> {
         self.enter(events, brief);
         if self.waits_for_events() { Next::End } else { Next::Round }
     }
+}
+
+/// Whether agents were among those that were called last: they are to know of it when they are called again.
+fn has_consulted(transcript: &Transcript) -> bool {
+    let mut results = transcript.last().into_iter().flat_map(|message| message.results());
+    results.any(|result| result.name.starts_with(AGENT))
 }
 
 /// Whether the calls that were answered last have changed something in the workflow.
