@@ -92,7 +92,8 @@ pub(crate) async fn go_on(
     how.responder = is_there.then(|| Arc::new(person) as _);
     // Who sends an event to a conversation may take days: where nobody is there, it waits without a process.
     let talks_somewhere = |file: &Agentfile| file.goals.iter().any(|goal| goal.embedded.is_some());
-    if !is_there && prepared.agentfile().is_none_or(talks_somewhere) {
+    let is_conversation = prepared.agentfile().is_none_or(talks_somewhere);
+    if !is_there && is_conversation {
         how.patience = PATIENCE;
     }
     let talks = is_there
@@ -110,6 +111,7 @@ pub(crate) async fn go_on(
     let display = Display::new(verbosity, common.stream && !talks, color, "Ctrl-C stops");
     let watch = Watch {
         progress: RunProgress::new(&planned).with_history(&history),
+        is_conversation,
         speech: talks.then(|| Speech::new(display.palette(), display.is_picture())),
         display,
         signals: Signals::listen()?,

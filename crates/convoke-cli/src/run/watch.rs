@@ -39,6 +39,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) display: Display,
     /// What is said to the person, if somebody talks with it.
     pub(crate) speech: Option<Speech>,
+    /// Whether it, or a part of it, is talked with.
+    pub(crate) is_conversation: bool,
     pub(crate) signals: Signals,
     pub(crate) keyboard: Keyboard,
     /// Questions, if somebody is there to answer them.
@@ -186,10 +188,13 @@ impl Watch<'_> {
         let rule = self.always.as_ref().and_then(|always| always.rule(&asked.question.question));
         let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.describe(rule));
         let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width).or_always(told);
-        let dialog = match &self.speech {
-            Some(speech) => dialog.in_conversation(speech.last.is_some()),
-            None => dialog,
-        };
+        let has_read = self.speech.as_ref().is_some_and(|speech| speech.last.is_some());
+        let dialog = if self.is_conversation { dialog.in_conversation(has_read) } else { dialog };
+        if let (Some(speech), true) = (&mut self.speech, dialog.is_turn()) {
+            // What was said before this process began is read now.
+            let said = asked.question.question.subject["said"].as_str();
+            speech.last = speech.last.take().or_else(|| said.map(str::to_owned));
+        }
         self.display.ask(&dialog.opening(), &dialog.prompt());
         OpenDialog { dialog, rule, asked }
     }

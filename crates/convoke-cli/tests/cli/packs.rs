@@ -353,7 +353,14 @@ fn a_pack_that_is_a_goal_waits_for_an_event_and_its_artifact_is_used_further_on(
         "--no-input",
     ]);
     assert_eq!(waits.status.code(), Some(5), "{}", stderr(&waits));
+    assert!(stderr(&waits).contains("convoke send issue Accepted"), "{}", stderr(&waits));
     assert!(stdout(&place.convoke(&["questions"])).contains("state: editor"));
+    let misspelt = place.convoke(&["send", "issue", "Acepted"]);
+    assert!(
+        stderr(&misspelt).contains("it waits for `Accepted`, did you mean that?"),
+        "{}",
+        stderr(&misspelt)
+    );
     assert!(place.convoke(&["send", "issue", "Accepted"]).status.success());
     let ended = place.convoke(&["resume", "issue"]);
     assert_eq!(stdout(&ended).trim(), "The sea keeps its appointments", "{}", stderr(&ended));
@@ -388,4 +395,52 @@ fn every_example_is_run_with_its_replies() {
     assert!(place.convoke(&["send", "desk", "Approved"]).status.success());
     let ended = place.convoke(&["resume", "desk"]);
     assert!(stdout(&ended).contains("Your 9 euros are on their way."), "{}", stderr(&ended));
+}
+
+/// What was said before the process was killed is read again once, not with every question.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_conversation_that_was_killed_goes_on_in_a_terminal_with_what_was_said_last() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK);
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml", "--id", "desk"];
+    let mut terminal =
+        Terminal::with_results(&place, &[&talk[..], &["-i", "message=I was charged twice"]].concat());
+    terminal.wait_for("It will be solved.");
+    terminal.wait_for("> ");
+    terminal.kill();
+    let mut terminal = Terminal::with_results(&place, &["resume", "desk"]);
+    terminal.wait_for("It will be solved.");
+    terminal.wait_for("> ");
+    terminal.types("I want my money");
+    terminal.wait_for("waits for Approved or Rejected");
+    terminal.wait_for("> ");
+    assert!(place.convoke(&["send", "desk", "Rejected"]).status.success());
+    let (seen, _, code) = terminal.finish();
+    assert_eq!((code, seen.matches("It will be solved.").count()), (Some(0), 1), "{seen}");
+    let end = seen.rfind("order-support").map(|place| &seen[place..]).unwrap_or_default();
+    assert!(!end.contains("What next?"), "nobody is asked any more: {end}");
+}
+
+/// A pack that is a goal is talked with like one that is run by itself.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pack_that_is_a_goal_is_talked_with_in_a_terminal() {
+    use crate::run_terminal::Terminal;
+
+    let place = newsletter();
+    let run = ["run", "issue.agent", "-i", "topic=tides", "-m", "scripted/replies.toml", "--id", "issue"];
+    let mut terminal = Terminal::with_results(&place, &[&run[..], &["-i", "message=hello"]].concat());
+    terminal.wait_for("Who is this issue for?");
+    terminal.wait_for("> ");
+    terminal.types("It is for sailors.");
+    terminal.wait_for("waits for Accepted or SentBack: `convoke send issue Accepted`");
+    terminal.wait_for("> ");
+    assert!(place.convoke(&["send", "issue", "Accepted"]).status.success());
+    terminal.wait_for("The sea keeps its appointments");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
 }

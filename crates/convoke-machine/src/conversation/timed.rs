@@ -1,83 +1,41 @@
-//! Tools of a state whose workflow has a time limit: the clock is looked at before each call, not only before each round.
+//! The time limit of a workflow, looked at before each call of a tool, not only before each round.
 
 use std::sync::Arc;
 
-use convoke_core::{
-    Access, BoxFuture, DuplicateTool, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciliation,
-    Tool, ToolSpec, Toolset,
-};
-use serde_json::Value;
+use convoke_core::{BoxFuture, EffectRequest, Error, InterceptedEffect, Interceptor, Scope, Verdict};
 
 use super::talk::now;
 use crate::workflow::{Compiled, Context};
 
-/// A tool that is not called once the workflow's time is over. What it is otherwise, it stays.
-struct TimedTool {
-    tool: Arc<dyn Tool>,
+/// Denies calls of tools once the workflow's time is over.
+struct TimeLimit {
+    name: String,
     compiled: Arc<Compiled>,
     context: Arc<Context>,
 }
 
-/// The tools, as they are if there is no time limit.
-pub(super) fn timed(
-    tools: &Toolset,
-    compiled: &Arc<Compiled>,
-    context: &Arc<Context>,
-) -> Result<Toolset, DuplicateTool> {
+/// A scope in which the time limit holds, if there is one.
+pub(super) fn timed(scope: &Scope, compiled: &Arc<Compiled>, context: &Arc<Context>) -> Result<Scope, Error> {
     if compiled.budget().max_wall_time_sec.is_none() {
-        return Ok(tools.clone());
+        return Ok(scope.clone());
     }
-    let mut limited = Toolset::new();
-    for tool in tools.iter() {
-        let (tool, compiled, context) = (Arc::clone(tool), Arc::clone(compiled), Arc::clone(context));
-        limited.add(Arc::new(TimedTool { tool, compiled, context }))?;
-    }
-    Ok(limited)
+    let name = format!("time limit of {}", scope.path());
+    let limit = TimeLimit { name, compiled: Arc::clone(compiled), context: Arc::clone(context) };
+    scope.intercepted(Arc::new(limit))
 }
 
-impl Tool for TimedTool {
-    fn spec(&self) -> &ToolSpec {
-        self.tool.spec()
+impl Interceptor for TimeLimit {
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    fn check(&self, arguments: &Value) -> Result<(), String> {
-        self.tool.check(arguments)
-    }
-
-    fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
-        self.tool.prepare(arguments)
-    }
-
-    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         Box::pin(async move {
-            let at = now(call.scope).await?;
-            self.compiled.check_time(&self.context, at).map_err(Error::failed)?;
-            self.tool.call(call).await
+            if !matches!(about.request, EffectRequest::Tool { .. }) {
+                return Ok(Verdict::Allow);
+            }
+            let in_time = self.compiled.check_time(&self.context, now(about.scope).await?);
+            Ok(in_time.map_or_else(|over| Verdict::deny(over.to_string()), |()| Verdict::Allow))
         })
-    }
-
-    fn reconcile<'a>(
-        &'a self,
-        key: &'a IdempotencyKey,
-        arguments: &'a Value,
-        before: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
-        self.tool.reconcile(key, arguments, before)
-    }
-
-    fn is_undone_while_asking(&self, about: &Value) -> bool {
-        self.tool.is_undone_while_asking(about)
-    }
-
-    fn noted(&self, note: &Value) {
-        self.tool.noted(note);
-    }
-
-    fn accesses(&self, arguments: &Value) -> Vec<Access> {
-        self.tool.accesses(arguments)
-    }
-
-    fn origin(&self, arguments: &Value) -> Origin {
-        self.tool.origin(arguments)
     }
 }

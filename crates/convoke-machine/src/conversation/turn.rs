@@ -88,15 +88,22 @@ impl Session<'_> {
         if activation.validators.iter().any(|validator| validator.looks_at(Direction::Output)) {
             announce::held(self.scope, self.context.current_state()).await;
         }
-        let agent = self.agent(activation, rounds, at)?;
+        let context: Arc<Context> = Arc::new(self.context.clone());
+        let scope = timed(self.scope, &self.machine.compiled, &context)?;
+        let agent = self.agent(activation, context, rounds, at)?;
         let mut talk = Conversation::from(self.state.said.clone());
-        self.scope.run(&agent, &mut talk).await?;
+        scope.run(&agent, &mut talk).await?;
         talk.result.ok_or_else(|| Error::failed("the agent ended without a result"))
     }
 
-    fn agent(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<Agent, Error> {
+    fn agent(
+        &self,
+        activation: &Activation,
+        context: Arc<Context>,
+        rounds: u32,
+        at: Timestamp,
+    ) -> Result<Agent, Error> {
         let compiled = Arc::clone(&self.machine.compiled);
-        let context: Arc<Context> = Arc::new(self.context.clone());
         let known = self.state.said.len();
         let name = match context.current_state() {
             "" => "state",
@@ -105,7 +112,7 @@ impl Session<'_> {
         let mut agent = Agent::builder(name)
             .system(activation.prompt.as_str())
             .params(activation.params.clone())
-            .tools(timed(&activation.tools, &compiled, &context).map_err(Error::failed)?)
+            .tools(activation.tools.clone())
             .approval(activation.approval.clone())
             .when_rejected(OnRejection::TellModel)
             .max_turns(activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds).max(1));
@@ -121,10 +128,10 @@ impl Session<'_> {
         let validators = activation.validators.clone();
         let others = activation.refusal.clone();
         let refused_by_workflow = refusing(Arc::clone(&compiled), context, known, at);
-        let timed = compiled.budget().max_wall_time_sec.is_some();
+        let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
             .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
-            .hand_off_when(move |transcript| timed || has_moved(transcript) || has_consulted(transcript))
+            .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
             .refuse_when(move |transcript, call| {
                 let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);
                 refused_by_workflow(transcript, call).or_else(others)
