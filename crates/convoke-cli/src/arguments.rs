@@ -563,15 +563,15 @@ pub(crate) struct Answer {
 
 #[derive(Debug, Args)]
 #[command(
-    group(ArgGroup::new("said").required(true)),
-    override_usage = "convoke send [OPTIONS] <RUN> <CHANNEL> <JSON | --text <TEXT>>"
+    group(ArgGroup::new("said")),
+    override_usage = "convoke send [OPTIONS] <RUN> <CHANNEL> [JSON | --text <TEXT>]"
 )]
 pub(crate) struct Send {
     /// The run.
     pub(crate) run: String,
     /// The channel: the program that the run is of says which ones it looks at.
     pub(crate) channel: String,
-    /// What to send, as JSON.
+    /// What to send, as JSON; without anything, `null`, which is enough for an event.
     #[arg(value_name = "JSON", group = "said")]
     pub(crate) payload: Option<String>,
     /// What to send, as plain text.

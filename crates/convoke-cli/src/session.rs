@@ -9,6 +9,7 @@ use convoke_history::OpenQuestion;
 use convoke_host::Manifest;
 use convoke_host::store::{make_place, related_projects};
 use convoke_store::{MemoryStore, SqliteStore};
+use serde_json::Value;
 
 use crate::arguments::{Arguments, StoredCommand};
 use crate::configuration;
@@ -99,7 +100,13 @@ impl<'a> Session<'a> {
                 let choose = |option: &String| command(format!("--choose {}", shell::quoted(option)));
                 options.iter().map(choose).chain(self.forking_past(pending, options)).collect()
             }
-            QuestionKind::Text => vec![command("--text 'YOUR ANSWER'".to_owned())],
+            QuestionKind::Text => {
+                // A conversation may wait for an event that somebody sends, too.
+                let awaited = pending.question.subject["awaits"].as_array().into_iter().flatten();
+                let send = |event: &str| self.about("send", &pending.run, &shell::quoted(event));
+                let events = awaited.filter_map(Value::as_str).map(send);
+                std::iter::once(command("--text 'YOUR ANSWER'".to_owned())).chain(events).collect()
+            }
             QuestionKind::Json => vec![command("--value 'JSON'".to_owned()), reject()],
             QuestionKind::Media => vec![command("--file PATH".to_owned()), reject()],
             _ => vec![command("--approve".to_owned()), reject()],

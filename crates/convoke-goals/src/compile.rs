@@ -60,6 +60,7 @@ impl Compiler<'_> {
         Goal {
             name: goal.name.as_str().into(),
             text: self.text(&goal.text),
+            embedded: goal.embedded.clone(),
             outputs: outputs(&goal.outputs),
             using: goal.agents.iter().map(|id| self.agent(self.file.agent(*id)).into()).collect(),
             converge: goal.converge.map(|within| self.within(within)),

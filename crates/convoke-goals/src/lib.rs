@@ -6,6 +6,7 @@
 //! | [`agentfile`] | the language: from text to a checked [`Agentfile`](agentfile::Agentfile), with every mistake explained |
 //! | `tree` | the nodes: [`Workflow`], [`Sequence`], [`Goal`], [`Agent`] |
 //! | `plan` | a prepared tree: everything resolved, checked as a whole |
+//! | [`embedded`] | workflows of other kinds as goals: packs, for instance |
 //! | `secret` | secret inputs: [`Secrets`], and seals around models and tools |
 //! | `skills` | skills that are taken up while working: [`SkillShelf`] |
 //! | [`context`] | what those who pursue a goal are told |
@@ -18,6 +19,7 @@ pub mod agentfile;
 mod compile;
 pub mod context;
 mod coverage;
+pub mod embedded;
 mod equipment;
 mod plan;
 mod rules;

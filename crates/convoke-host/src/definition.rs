@@ -70,6 +70,27 @@ pub trait Definition: Send + Sync {
     /// What a run came to, as text, by the state it ended with.
     fn result(&self, state: &Value) -> Option<String>;
 
+    /// The input that is given what somebody wants from it, if there is one.
+    fn task(&self) -> Option<&str> {
+        None
+    }
+
+    /// The names of the values that a run of it may give, besides its result.
+    fn outputs(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Those values, by the state it ended with.
+    fn values(&self, state: &Value) -> Values {
+        let _ = state;
+        Values::new()
+    }
+
+    /// Whether it is talked with: what it says is for the person, as it is said.
+    fn is_conversation(&self) -> bool {
+        false
+    }
+
     /// The Agentfile, if it is one.
     fn agentfile(&self) -> Option<&Agentfile> {
         None
@@ -80,6 +101,11 @@ pub trait Definition: Send + Sync {
 pub trait EquippedDefinition: Send + Sync {
     /// The workflow.
     fn runner(&self) -> Runner;
+
+    /// The workflow, as a part of another one's run.
+    fn part(&self) -> Runner {
+        self.runner()
+    }
 
     /// What it is made of.
     fn outline(&self) -> Outline {

@@ -15,6 +15,8 @@ pub(crate) struct KeptFiles {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     names: BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    folders: BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     skills: BTreeMap<String, String>,
 }
 
@@ -39,6 +41,10 @@ impl Loader for KeptFiles {
 
     fn names(&self, folder: &str) -> Result<Vec<String>, LoadError> {
         Ok(self.names.get(folder).cloned().unwrap_or_default())
+    }
+
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        Ok(self.folders.get(folder).cloned().unwrap_or_default())
     }
 
     fn skill(&self, name: &str) -> Option<String> {
@@ -81,6 +87,12 @@ impl Loader for RecordingLoader<'_> {
         let names = self.loader.names(folder)?;
         self.kept.borrow_mut().names.insert(folder.to_owned(), names.clone());
         Ok(names)
+    }
+
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        let folders = self.loader.folders(folder)?;
+        self.kept.borrow_mut().folders.insert(folder.to_owned(), folders.clone());
+        Ok(folders)
     }
 
     fn skill(&self, name: &str) -> Option<String> {

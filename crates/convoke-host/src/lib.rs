@@ -48,6 +48,7 @@ mod manifest;
 mod mcp;
 mod memory;
 pub mod models;
+mod nested;
 mod pack;
 mod packages;
 mod planned;
@@ -76,6 +77,7 @@ pub use inputs::{GivenInputs, InvalidInputs};
 pub use limits::{InvalidLimits, parse_limits};
 pub use manifest::{AnswerRules, Manifest};
 pub use mcp::ConfiguredServers;
+pub use nested::OtherKinds;
 pub use pack::{CompiledFile, PackKind, compile_pack};
 pub use packages::{
     SimilarPackage, installed_packages, package_named, packages_folder, similar_package, trust_only,

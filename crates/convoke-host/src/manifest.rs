@@ -158,7 +158,7 @@ impl Manifest {
     #[must_use]
     pub fn agentfile(&self) -> Option<Agentfile> {
         let source = agentfile::Source::new(&*self.path, &*self.text);
-        agentfile::read(&source, &self.beside).0
+        agentfile::read_with(&source, &self.beside, &crate::OtherKinds).0
     }
 
     /// The inputs of the Agentfile as it was.

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_agent::{ClientTool, WorkflowTool};
-use convoke_core::{Error, Model, ModelParams, Runner, Toolset};
+use convoke_core::{Error, Message, Model, ModelParams, Runner, Tool, Toolset, Transcript};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::conversation::{
-    Activation, ComposedWork, Direction, InvalidComposition, InvalidMachine, Machine, MachineState,
+    Activation, ComposedWork, Direction, InvalidComposition, InvalidMachine, Machine, MachineState, Refusal,
     Situation, Stage, Validator,
 };
 use crate::pack::model::{Parameters, SkillSource};
-use crate::pack::{self, CompiledPack, CompiledPrompt, Judgement, Moment};
+use crate::pack::{self, AGENT, CompiledPack, CompiledPrompt, Judgement, Moment};
 use crate::workflow::{Compiled, Known, Spec};
 
 /// How the states of a pack speak, with the tools and the model that there are.
@@ -26,15 +26,13 @@ pub struct PackStage {
     tools: Toolset,
     model: Option<Arc<dyn Model>>,
     compositions: Arc<BTreeMap<String, Result<ComposedWork, InvalidComposition>>>,
+    skills: Option<Arc<dyn Skills>>,
     /// How many agents have delegated to each other to come here.
     depth: u32,
 }
 
 /// How deep agents of a pack may delegate: those further in have no others to turn to, so that no circle goes on for ever.
 const MAX_DEPTH: u32 = 4;
-
-/// What the names of tools begin with that are agents of the pack.
-const AGENT: &str = "a2a__";
 
 /// What an agent is asked.
 #[derive(Deserialize, JsonSchema)]
@@ -63,7 +61,13 @@ impl PackStage {
             (name.clone(), ComposedWork::new(name, composition, &tools, pack.schemas()))
         };
         let compositions = Arc::new(pack.model().compositions.iter().map(compose).collect());
-        Self { pack, tools, model, compositions, depth: 0 }
+        Self { pack, tools, model, compositions, skills: None, depth: 0 }
+    }
+
+    /// The same, with skills that states take up while they speak.
+    #[must_use]
+    pub fn with_skills(self, skills: Arc<dyn Skills>) -> Self {
+        Self { skills: Some(skills), ..self }
     }
 
     /// The conversation over the pack's workflow. A pack without one is talked to with the prompt it begins with, as long as the
@@ -120,8 +124,18 @@ impl PackStage {
             situation.artifacts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let moment = Moment { artifacts: artifacts.collect(), workflow_context: situation.brief.to_owned() };
         let system = prompt.system(model, &bound, &moment).map_err(|error| error.to_string())?;
-        let mut activation = Activation::new(self.with_skills(system, &situation.state.skills));
+        let filter = &situation.state.skills;
+        let mut activation = Activation::new(self.preloaded(system, filter));
         activation.tools = self.tools_of(situation)?;
+        // A step of a composition has the tools that it names.
+        if let Some(skills) = self.skills.as_ref().filter(|_| situation.state.composition.is_none()) {
+            let skills = skills.of_state(&|name, path| allows(filter, name, path));
+            activation.prompt.push_str(&skills.text);
+            activation.refusal = skills.refusal;
+            for tool in skills.tools {
+                activation.tools.add(tool).map_err(|error| error.to_string())?;
+            }
+        }
         activation.params = params(prompt.parameters(model));
         activation.model = self.model.clone();
         let policy = prompt.declared().tool_policy.as_ref();
@@ -139,18 +153,14 @@ impl PackStage {
             }
         }
         for member in self.pack.delegates_of(situation.task).into_iter().filter(|_| self.depth < MAX_DEPTH) {
-            let tool = self.delegate(member, situation.variables).map_err(|error| error.to_string())?;
+            let tool = self.delegate(member, situation).map_err(|error| error.to_string())?;
             tools.add(Arc::new(tool)).map_err(|error| error.to_string())?;
         }
         Ok(tools)
     }
 
-    /// An agent of the pack as a tool of another one. It begins anew with each call.
-    fn delegate(
-        &self,
-        member: &str,
-        variables: &Map<String, Value>,
-    ) -> Result<WorkflowTool, PackMachineError> {
+    /// An agent of the pack as a tool of another one. It knows what it was asked in this conversation before, and what it answered.
+    fn delegate(&self, member: &str, situation: &Situation<'_>) -> Result<WorkflowTool, PackMachineError> {
         let agents = self.pack.model().agents.iter();
         let state =
             agents.flat_map(|agents| agents.members.get(member)).find_map(|agent| agent.state.clone());
@@ -159,12 +169,14 @@ impl PackStage {
             (Some(state), Some(compiled)) => Machine::on(Arc::new(compiled.clone()), stage).entering(state),
             _ => Machine::on(alone(&json!({"prompt_task": member}))?, stage),
         };
-        let machine = builder.named(format!("{AGENT}{member}")).build()?;
-        let variables = variables.clone();
+        let name = format!("{AGENT}{member}");
+        let remembered = remembered(situation.said, &name);
+        let machine = builder.named(name).build()?;
+        let variables = situation.variables.clone();
         let runner = Runner::with_factory(&machine.once(), move |given| {
             let query = given.as_ref().and_then(|given| given["query"].as_str()).unwrap_or_default();
             let mut state = MachineState::saying(query);
-            state.variables = variables.clone();
+            (state.variables, state.said) = (variables.clone(), remembered.clone());
             Ok(state)
         });
         let description = self.pack.agent_cards().swap_remove(member).map(|card| card.description);
@@ -178,10 +190,10 @@ impl PackStage {
     }
 
     /// A system message with what the skills that are taken up from the start say, as far as the state has them.
-    fn with_skills(&self, mut system: String, filter: &str) -> String {
+    fn preloaded(&self, mut system: String, filter: &str) -> String {
         for skill in &self.pack.model().skills {
             if let SkillSource::Inline { name, instructions, preload: true, .. } = skill
-                && allows(filter, name)
+                && allows(filter, name, name)
             {
                 system.push_str(&format!("\n\n## {name}\n\n{instructions}"));
             }
@@ -190,21 +202,76 @@ impl PackStage {
     }
 }
 
-/// Whether a state has a skill: all of them without a word, none if it says `none`, otherwise those whose name begins so or is like
-/// the pattern.
-fn allows(filter: &str, skill: &str) -> bool {
+/// What an agent was asked in a conversation, and answered. It follows from what the other one knows, so that a resumed run comes to the
+/// same.
+fn remembered(said: &Transcript, tool: &str) -> Transcript {
+    let mut remembered = Transcript::default();
+    let mut messages = said.iter().peekable();
+    while let Some(message) = messages.next() {
+        // Results follow their calls; ids may come again in later replies.
+        let results = messages.peek();
+        for call in message.tool_calls().filter(|call| call.name == tool) {
+            let mut results = results.iter().flat_map(|message| message.results());
+            let result = results.find(|result| result.call_id == call.id && !result.is_error);
+            let response = result.and_then(|result| serde_json::from_str::<Value>(&result.content).ok());
+            let asked = call.arguments["query"].as_str();
+            if let Some((asked, response)) =
+                asked.zip(response.as_ref().and_then(|said| said["response"].as_str()))
+            {
+                remembered.push(Message::user(asked));
+                remembered.push(Message::assistant(response));
+            }
+        }
+    }
+    remembered
+}
+
+/// Whether a state has a skill: all of them without a word, none if it says `none`, otherwise those whose path is like the pattern, in
+/// which `*` stands for anything within one folder, or in the folder that is named.
+fn allows(filter: &str, name: &str, path: &str) -> bool {
+    let plain = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
+    let (wanted, path) = (plain(filter), plain(path));
     match filter {
         "" => true,
         none if none.eq_ignore_ascii_case("none") => false,
-        filter => match filter.split_once('*') {
-            Some((before, after)) => {
-                skill.len() >= before.len() + after.len()
-                    && skill.starts_with(before)
-                    && skill.ends_with(after)
-            }
-            None => skill == filter,
-        },
+        filter if filter.contains('*') => is_like(&wanted, name) || is_like(&wanted, &path),
+        _ => wanted == name || path == wanted || path.starts_with(&format!("{wanted}/")),
     }
+}
+
+/// Whether a path is like a pattern, part by part.
+fn is_like(pattern: &str, path: &str) -> bool {
+    let part_is_like = |(pattern, part): (&str, &str)| {
+        let mut pieces = pattern.split('*');
+        let first = pieces.next().unwrap_or_default();
+        let Some(mut rest) = part.strip_prefix(first) else { return false };
+        let mut pieces: Vec<&str> = pieces.collect();
+        let Some(last) = pieces.pop() else { return rest.is_empty() };
+        for piece in pieces {
+            let Some(place) = rest.find(piece) else { return false };
+            rest = &rest[place + piece.len()..];
+        }
+        rest.ends_with(last)
+    };
+    pattern.split('/').count() == path.split('/').count()
+        && pattern.split('/').zip(path.split('/')).all(part_is_like)
+}
+
+/// Skills that states of a pack take up while they speak, as whoever runs the pack has them.
+pub trait Skills: Send + Sync {
+    /// What a state is given; `has` says by name and path which skills it has.
+    fn of_state(&self, has: &dyn Fn(&str, &str) -> bool) -> StateSkills;
+}
+
+/// What a state is given of skills.
+#[derive(Default)]
+pub struct StateSkills {
+    /// What its prompt says about them.
+    pub text: String,
+    /// The tools that they are taken up with.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// The calls that those in use do not allow.
+    pub refusal: Option<Refusal>,
 }
 
 impl Stage for PackStage {

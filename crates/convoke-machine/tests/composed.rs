@@ -518,10 +518,43 @@ async fn a_composition_that_is_entered_begins_with_what_it_was_told() {
 
 #[tokio::test]
 async fn a_tool_that_nobody_here_has_is_found_before_anything_is_run() {
-    let pack = of(json!([echo("a", json!({}))]));
-    let stage = PackStage::new(Arc::new(valid(&pack)), Toolset::new(), None);
+    let agent = json!({"id": "a", "kind": "agent", "prompt_task": "other", "tools": ["echo"], "input": "x",
+        "termination": {"max_steps": 3}});
+    let stage = PackStage::new(Arc::new(valid(&of(json!([agent])))), Toolset::new(), None);
     let refused = stage.machine().unwrap_err().to_string();
     assert!(refused.contains("`a`") && refused.contains("`echo`"), "{refused}");
+}
+
+/// Two clients at once, who answer in the other order; the run is suspended meanwhile.
+#[tokio::test]
+async fn a_tool_step_waits_for_a_client_if_nobody_here_has_the_tool() {
+    let branches = json!([echo("left", json!({"v": "${input}"})), echo("right", json!({"v": 2}))]);
+    let pack = of(json!([parallel("barrier", branches)]));
+    let stage = PackStage::new(Arc::new(valid(&pack)), Toolset::new(), None);
+    let workflow = stage.machine().unwrap().workflow();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = || {
+        let builder = Runtime::builder().shared_store(Arc::clone(&store));
+        builder.patience(std::time::Duration::ZERO).build()
+    };
+    let waits = runtime().start(&workflow, MachineState::saying("go").talk(Talk::Once)).await.unwrap();
+    assert_eq!(waits.status, RunStatus::Suspended);
+    for (step, content) in [("right", "second"), ("left", r#"{"n": 1}"#)] {
+        let result = json!({"content": content});
+        let mail = convoke_core::store::NewMail::json(&format!("tool_results/{step}"), &result).unwrap();
+        store.post(&waits.run, mail).await.unwrap();
+    }
+    let done = runtime().resume(&workflow, waits.run.clone()).await.unwrap().completed().unwrap();
+    assert_eq!(done.last.as_deref(), Some(r#"{"all":{"left":{"n":1},"right":"second"}}"#));
+    // A client that could not do it fails the step.
+    let waits = runtime().start(&workflow, MachineState::saying("go").talk(Talk::Once)).await.unwrap();
+    for step in ["left", "right"] {
+        let result = json!({"content": "the printer is on fire", "is_error": true});
+        let mail = convoke_core::store::NewMail::json(&format!("tool_results/{step}"), &result).unwrap();
+        store.post(&waits.run, mail).await.unwrap();
+    }
+    let failed = runtime().resume(&workflow, waits.run).await.unwrap();
+    assert!(failed.error.unwrap().to_string().contains("the printer is on fire"));
 }
 
 /// Every kind of step: a model, a branch, side by side, tried again, an agent with a tool.

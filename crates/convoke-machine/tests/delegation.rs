@@ -161,3 +161,28 @@ async fn a_delegation_that_is_killed_anywhere_comes_to_the_same_end_and_asks_nob
         assert_eq!(asked, 3, "killed before entry {cut}");
     }
 }
+
+/// In the Go program members keep their conversations; here what they know follows from what the other one knows.
+#[tokio::test]
+async fn an_agent_knows_what_it_was_asked_before_and_what_it_answered() {
+    let asks = |words: &str| Reply::tool("a2a__summarizer", json!({"query": words}));
+    let model = ScriptedModel::builder()
+        .when(Match::system_contains("You sum up").and(Match::last_contains("shorter")), "Late.")
+        .when(Match::system_contains("You sum up"), "In short: late.")
+        .when(Match::tool_result_contains("\"Late.\""), "They say: late.")
+        .when(Match::tool_result_contains("In short"), asks("shorter"))
+        .otherwise(asks("sum this up"))
+        .build();
+    assert_eq!(said(&desk(), &model, "Where is it?").await, "They say: late.");
+    let requests = model.requests();
+    let asked = requests.iter().filter(|request| system(request).contains("You sum up"));
+    let known: Vec<Vec<String>> =
+        asked.map(|request| request.messages.iter().skip(1).map(Message::text).collect()).collect();
+    assert_eq!(
+        known,
+        [
+            vec!["sum this up".to_owned()],
+            vec!["sum this up".into(), "In short: late.".into(), "shorter".into()]
+        ]
+    );
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use convoke_core::{Message, ModelRequest, RunStatus, Runtime, Toolset};
 use convoke_machine::conversation::{MachineState, Talk};
-use convoke_machine::stage::{PackMachineError, PackStage};
+use convoke_machine::stage::{PackMachineError, PackStage, Skills, StateSkills};
 use convoke_models::{Match, Reply, ScriptedModel};
 use packs::{prompt, valid, with};
 use serde_json::{Value, json};
@@ -76,4 +76,53 @@ fn several_prompts_need_somebody_who_says_which_comes_first() {
     let pack = with(&[("/prompts/other", prompt("x"))]);
     let refused = stage(&pack, &ScriptedModel::replies(["x"])).machine().unwrap_err();
     assert!(matches!(refused, PackMachineError::NoEntry));
+}
+
+/// Skills that say in the prompt which of them a state has.
+struct Shelf(Vec<(&'static str, &'static str)>);
+
+impl Skills for Shelf {
+    fn of_state(&self, has: &dyn Fn(&str, &str) -> bool) -> StateSkills {
+        let own: Vec<&str> =
+            self.0.iter().filter(|(name, path)| has(name, path)).map(|(name, _)| *name).collect();
+        let mut given = StateSkills::default();
+        given.text = format!(" Skills: {}.", own.join(" "));
+        given
+    }
+}
+
+#[tokio::test]
+async fn a_state_has_the_skills_that_its_filter_names() {
+    let cases = [
+        ("", "refunds invoices filing tone"),
+        ("none", ""),
+        ("NONE", ""),
+        ("./skills/billing", "refunds invoices"),
+        ("skills/billing/", "refunds invoices"),
+        ("skills/bill", ""),
+        ("skills/*/refunds", "refunds"),
+        ("skills/*", ""),
+        ("skills/*/f*g", "filing"),
+        ("t*", "tone"),
+        ("invoices", "invoices"),
+    ];
+    for (filter, expected) in cases {
+        let mut state = json!({"prompt_task": "chat", "terminal": true});
+        if !filter.is_empty() {
+            state["skills"] = filter.into();
+        }
+        let workflow = json!({"version": 2, "entry": "a", "states": {"a": state}});
+        let pack = with(&[("/prompts/chat", prompt("Talk.")), ("/workflow", workflow)]);
+        let model = ScriptedModel::replies(["Hi."]);
+        let shelf = Shelf(vec![
+            ("refunds", "./skills/billing/refunds"),
+            ("invoices", "skills/billing/invoices"),
+            ("filing", "skills/office/filing"),
+            ("tone", "tone"),
+        ]);
+        let machine = stage(&pack, &model).with_skills(Arc::new(shelf)).machine().unwrap();
+        let talk = MachineState::saying("hi").talk(Talk::Once);
+        Runtime::new().start(&machine.workflow(), talk).await.unwrap().completed().unwrap();
+        assert_eq!(systems(&model), [format!("Talk. Skills: {expected}.")], "{filter}");
+    }
 }

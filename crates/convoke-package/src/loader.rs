@@ -70,6 +70,15 @@ impl Loader for PackageFiles {
         Ok(within.filter(|name| !name.contains('/')).map(str::to_owned).collect())
     }
 
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        let Some(plain) = inside(folder) else { return Err(LoadError::Outside { path: folder.to_owned() }) };
+        let below = if plain.is_empty() { String::new() } else { format!("{plain}/") };
+        let within = self.files.keys().filter_map(|path| path.strip_prefix(&below)?.split_once('/'));
+        let mut folders: Vec<String> = within.map(|(folder, _)| folder.to_owned()).collect();
+        folders.dedup();
+        Ok(folders)
+    }
+
     fn skill(&self, _: &str) -> Option<String> {
         None
     }
@@ -159,6 +168,13 @@ impl Loader for PackageLoader {
         match self.package(folder)? {
             Some((files, rest)) => files.names(rest),
             None => self.files.names(folder),
+        }
+    }
+
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        match self.package(folder)? {
+            Some((files, rest)) => files.folders(rest),
+            None => self.files.folders(folder),
         }
     }
 

@@ -44,6 +44,9 @@ pub use convoke_local as local;
 #[cfg(feature = "mcp")]
 pub use convoke_mcp as mcp;
 
+#[cfg(feature = "packs")]
+pub mod packs;
+
 /// Signed packages of Agentfiles: packed, verified, installed.
 #[cfg(feature = "packages")]
 pub use convoke_package as packages;
@@ -69,6 +72,7 @@ pub use convoke_store as store;
 pub mod prelude;
 
 #[doc = include_str!("../guide/guide.md")]
+#[cfg_attr(feature = "packs", doc = include_str!("../guide/packs.md"))]
 #[cfg_attr(feature = "host", doc = include_str!("../guide/files.md"))]
 pub mod guide {}
 

@@ -17,6 +17,9 @@ use crate::tool::Arguments;
 /// Makes a tool's result of what was heard from a workflow and the state it came to.
 type MakeResult = Box<dyn Fn(&[(Path, EventKind)], &Value) -> Result<String, Error> + Send + Sync>;
 
+/// Makes a workflow's input of a tool's arguments.
+type MakeInput = Box<dyn Fn(&Value) -> Result<Value, Error> + Send + Sync>;
+
 /// A tool that runs a workflow.
 ///
 /// The arguments are the workflow's input; none, or an empty object, mean no input. What a workflow gives back is, unless
@@ -43,6 +46,7 @@ pub struct WorkflowTool {
     runner: Runner,
     spec: ToolSpec,
     arguments: Result<Arguments, InvalidSchema>,
+    input: Option<MakeInput>,
     result: Option<MakeResult>,
 }
 
@@ -54,12 +58,31 @@ impl WorkflowTool {
             .repeat(Repeat::Reenter)
             .unbounded();
         let arguments = Arguments::with_schema(json!({"type": "object", "properties": {}}));
-        Self { runner, spec, arguments, result: None }
+        Self { runner, spec, arguments, input: None, result: None }
     }
 
     /// Says what it is for; `Invoke the <name> workflow` otherwise.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.spec.definition.description = description.into();
+        self
+    }
+
+    /// Sets its name; that of the workflow otherwise.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.spec.definition.name = name.into();
+        self
+    }
+
+    /// Takes arguments that a JSON Schema describes.
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.arguments = Arguments::with_schema(schema.clone());
+        self.spec.definition.parameters = schema;
+        self
+    }
+
+    /// Makes the workflow's input of the arguments, which otherwise are the input.
+    pub fn input(mut self, input: impl Fn(&Value) -> Result<Value, Error> + Send + Sync + 'static) -> Self {
+        self.input = Some(Box::new(input));
         self
     }
 
@@ -87,10 +110,11 @@ impl WorkflowTool {
     }
 
     async fn run(&self, call: Invocation<'_>) -> Result<String, Error> {
-        let input = match call.arguments {
-            Value::Null => None,
-            Value::Object(members) if members.is_empty() => None,
-            arguments => Some(arguments.clone()),
+        let input = match (&self.input, call.arguments) {
+            (Some(make), arguments) => Some(make(arguments)?),
+            (None, Value::Null) => None,
+            (None, Value::Object(members)) if members.is_empty() => None,
+            (None, arguments) => Some(arguments.clone()),
         };
         let (scope, tap) = call.scope.composing().tapped("workflow");
         let state = match self.runner.run_within(&scope, input).await {

@@ -4,6 +4,7 @@ use convoke_core::store::{NewMail, RunRecord};
 use convoke_core::{RunStatus, StoreError, Timestamp};
 use convoke_host::HostError;
 use convoke_host::store::send;
+use convoke_text::nearest;
 use serde_json::{Value, json};
 
 use crate::arguments::Send;
@@ -40,7 +41,11 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         return Ok(());
     }
     let now = session.store.run(&record.id).await?.unwrap_or(record);
-    session.output.note(&format!("sent on `{}`: {}", arguments.channel, what_next(session, &now)));
+    session.output.note(&format!(
+        "sent on `{}`: {}",
+        arguments.channel,
+        what_next(session, &now, &arguments.channel)
+    ));
     Ok(())
 }
 
@@ -55,12 +60,18 @@ fn payload(arguments: &Send) -> Result<Value, Failure> {
     }
 }
 
-fn what_next(session: &Session<'_>, record: &RunRecord) -> String {
+fn what_next(session: &Session<'_>, record: &RunRecord, channel: &str) -> String {
     match (&record.holder, record.status) {
         (Some(holder), _) => format!("{holder} works on the run"),
         (None, RunStatus::Suspended) if record.wake.is_some_and(|wake| wake <= Timestamp::now()) => {
             format!("the run can go on; {}", session.resuming(record))
         }
-        _ => "it is kept until the run looks for it".to_owned(),
+        _ => {
+            let awaited = record.channels.iter().map(String::as_str);
+            let meant = nearest(channel, awaited).filter(|meant| *meant != channel);
+            let meant = meant
+                .map_or_else(String::new, |meant| format!("; it waits for `{meant}`, did you mean that?"));
+            format!("it is kept until the run looks for it{meant}")
+        }
     }
 }

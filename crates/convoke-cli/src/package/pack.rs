@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use convoke_config::{NewFile, replace_file};
-use convoke_host::in_words;
+use convoke_host::{OtherKinds, in_words};
 use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
 use serde_json::json;
 
@@ -20,6 +20,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> 
     options.key = wanted.key.as_ref().map(SigningKey::read).transpose()?;
     options.version = wanted.version.clone();
     options.created_at = source_date()?;
+    options.reader = Some(std::sync::Arc::new(OtherKinds));
     let packed = Package::pack(&wanted.folder, &options)?;
     let package = packed.package;
     let name = || PathBuf::from(format!("{}.agent", package.manifest().name));

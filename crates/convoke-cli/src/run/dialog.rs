@@ -4,8 +4,10 @@
 
 use std::path::PathBuf;
 
-use convoke_core::{Answer, Decision, PendingQuestion, QuestionKind};
+use convoke_core::{Answer, Decision, PendingQuestion, Question, QuestionKind};
+use convoke_host::chat::TURN;
 use convoke_host::{json_answer, media_answer};
+use serde_json::Value;
 
 use crate::render;
 use crate::terminal::{Rich, Tone, text};
@@ -18,6 +20,15 @@ pub(crate) struct Dialog {
     width: usize,
     /// The rule that would answer it for ever, in words, if there is one.
     always: Option<String>,
+    /// Whether it is the person's turn in a conversation, and has read what was said last.
+    turn: Option<LastWords>,
+}
+
+/// Whether the person has read what was said last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastWords {
+    Read,
+    Unread,
 }
 
 /// What the next line is.
@@ -43,7 +54,7 @@ pub(crate) enum DialogStep {
 
 impl Dialog {
     pub(crate) fn new(question: PendingQuestion, by: String, width: usize) -> Self {
-        Self { question, stage: Stage::Decision, by, width, always: None }
+        Self { question, stage: Stage::Decision, by, width, always: None, turn: None }
     }
 
     /// The same, for a question that this rule would answer for ever.
@@ -51,8 +62,43 @@ impl Dialog {
         Self { always: rule, ..self }
     }
 
+    /// The same, for somebody who talks with the run: if it is their turn, they just type.
+    pub(crate) fn in_conversation(self, has_read: bool) -> Self {
+        let is_turn = self.question.question.title == TURN;
+        let words = if has_read { LastWords::Read } else { LastWords::Unread };
+        Self { turn: is_turn.then_some(words), ..self }
+    }
+
+    /// Whether the person is asked what to say next, and nothing else.
+    pub(crate) fn is_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// What a person is shown whose turn it is: what went wrong, what they have not read yet, and what else would move it on.
+    fn turn_opening(&self, words: LastWords) -> Vec<Rich> {
+        let Question { details, subject, .. } = &self.question.question;
+        let mut lines = Vec::new();
+        if let Some(said) = subject["said"].as_str().filter(|_| words == LastWords::Unread) {
+            lines.extend(text::clean(said).lines().map(Rich::plain));
+        }
+        if !details.is_empty() {
+            lines.push(Rich::new(Tone::Caution, details.as_str()));
+        }
+        let events: Vec<&str> =
+            subject["awaits"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if !events.is_empty() {
+            let run = &self.question.run;
+            let how = format!("waits for {}: `convoke send {run} {}`", events.join(" or "), events[0]);
+            lines.push(Rich::new(Tone::Faint, how));
+        }
+        lines
+    }
+
     /// What is asked.
     pub(crate) fn opening(&self) -> Vec<Rich> {
+        if let Some(words) = self.turn {
+            return self.turn_opening(words);
+        }
         let title = Rich::new(Tone::Caution, "? ")
             .with(Tone::Strong, text::one_line(&self.question.question.title))
             .with(Tone::Faint, format!("  ({})", text::one_line(&self.question.path.to_string())));
@@ -81,6 +127,7 @@ impl Dialog {
         match (self.stage, &self.question.question.kind) {
             (Stage::WhatToChange, _) => "  what is to change? ".to_owned(),
             (Stage::WhyNot, _) => "  why not? ".to_owned(),
+            _ if self.is_turn() => "> ".to_owned(),
             (_, QuestionKind::Approval) => {
                 let for_run = if self.covers().is_empty() { "" } else { "for thi[s] run, " };
                 let always = if self.always.is_some() { "al[w]ays, " } else { "" };
@@ -119,6 +166,13 @@ impl Dialog {
         let word = line.to_lowercase();
         let is = |words: &[&str]| words.contains(&word.as_str());
         let kind = &self.question.question.kind;
+        if self.is_turn() {
+            return match line {
+                "" => DialogStep::More(Vec::new()),
+                "/quit" => self.answered(Decision::Reject { reason: "nothing more to say".to_owned() }),
+                words => self.answered(Decision::Text { text: words.to_owned() }),
+            };
+        }
         if matches!(kind, QuestionKind::Text | QuestionKind::Json | QuestionKind::Media) {
             if line.is_empty() {
                 return DialogStep::Later;
@@ -176,7 +230,7 @@ impl Dialog {
 
 #[cfg(test)]
 mod tests {
-    use convoke_core::{IdempotencyKey, Path, Question, Timestamp};
+    use convoke_core::{IdempotencyKey, Path, Timestamp};
     use insta::assert_snapshot;
     use serde_json::json;
 

@@ -53,6 +53,11 @@ impl Display {
         Self { mode, palette, says, interrupt }
     }
 
+    /// The colours of what is shown.
+    pub(crate) fn palette(&self) -> Palette {
+        self.palette
+    }
+
     /// Whether it is to be drawn again and again.
     pub(crate) fn is_picture(&self) -> bool {
         matches!(self.mode, DisplayMode::Picture(_))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
+use convoke_goals::agentfile::Agentfile;
 use convoke_history::History;
 use convoke_history::progress::RunProgress;
 use convoke_host::models::Models;
@@ -19,6 +20,7 @@ use super::person::person;
 use super::prompt::Prompt;
 use super::result::{self, RunNotes};
 use super::signals::Signals;
+use super::speech::Speech;
 use super::watch::Watch;
 use crate::arguments::Color;
 use crate::failure::Failure;
@@ -89,17 +91,29 @@ pub(crate) async fn go_on(
     how.when_busy = when_busy;
     how.responder = is_there.then(|| Arc::new(person) as _);
     // Who sends an event to a conversation may take days: where nobody is there, it waits without a process.
-    if !is_there && prepared.agentfile().is_none() {
+    let talks_somewhere = |file: &Agentfile| file.goals.iter().any(|goal| goal.embedded.is_some());
+    let is_conversation = prepared.agentfile().is_none_or(talks_somewhere);
+    if !is_there && is_conversation {
         how.patience = PATIENCE;
     }
+    let talks = is_there
+        && prepared.definition().is_conversation()
+        && verbosity != Verbosity::Quiet
+        && format != Format::Ndjson;
     let mut notes = Vec::new();
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
     host::tell(&notes, session.output);
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
+    if talks {
+        session.output.aside("Ctrl-D leaves it for later, /quit ends it");
+    }
+    let display = Display::new(verbosity, common.stream && !talks, color, "Ctrl-C stops");
     let watch = Watch {
         progress: RunProgress::new(&planned).with_history(&history),
-        display: Display::new(verbosity, common.stream, color, "Ctrl-C stops"),
+        is_conversation,
+        speech: talks.then(|| Speech::new(display.palette(), display.is_picture())),
+        display,
         signals: Signals::listen()?,
         keyboard,
         questions: is_there.then_some(questions),
@@ -112,7 +126,7 @@ pub(crate) async fn go_on(
         notes: &mut lost,
     };
     let given = match watch.run(stream).await {
-        Ok(outcome) => {
+        Ok((outcome, said)) => {
             host::tell(&lost, session.output);
             notes.extend(lost);
             if outcome.totals.usage.is_estimated {
@@ -124,7 +138,7 @@ pub(crate) async fn go_on(
                 RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
                 _ => None,
             };
-            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet };
+            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet, said };
             result::give(session, &after.prepared, format, &outcome, about).await
         }
         // Somebody may have cancelled it since it was looked at, or do so at this moment.

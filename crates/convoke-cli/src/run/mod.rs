@@ -6,7 +6,7 @@
 //! | `arguments`, `hide_secrets` | the command line, and what must not stand there |
 //! | `go_on` | a prepared run, with somebody who watches |
 //! | `watch` | a run under way: events, a person, signals |
-//! | `display`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, asked, typed and told |
+//! | `display`, `speech`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, said, asked, typed and told |
 //! | `result`, `divergence` | what came of it, and why it does not fit what was done |
 
 mod arguments;
@@ -20,6 +20,7 @@ mod person;
 mod prompt;
 mod result;
 mod signals;
+mod speech;
 mod watch;
 
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};

@@ -1,6 +1,7 @@
 //! Gives the result of a run on standard output, what to do next on standard error, and the exit code.
 
 use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
 
 use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError, Timestamp};
 use convoke_goals::{GoalState, Values};
@@ -56,6 +57,8 @@ pub(crate) struct RunNotes {
     pub(crate) notes: Vec<String>,
     /// Whether only what must be said is.
     pub(crate) is_quiet: bool,
+    /// What was said last to the person at the terminal.
+    pub(crate) said: Option<String>,
 }
 
 /// Gives the result of a run of a file, and says what can be done if it is not what was hoped for.
@@ -169,6 +172,8 @@ pub(crate) async fn give_of(
     let given = match format {
         Format::Json => session.output.json(&report.document(kind, outcome, &about)),
         Format::Ndjson => session.output.last_json_line(&report.document(kind, outcome, &about)),
+        // Whoever has read it need not read it twice.
+        Format::Text if about.said == report.result && io::stdout().is_terminal() => Ok(()),
         Format::Text => report.result.as_ref().map_or(Ok(()), |text| session.output.verbatim(text)),
     };
     match given.and_then(|()| session.output.flush()) {

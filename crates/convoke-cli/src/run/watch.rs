@@ -20,6 +20,7 @@ use super::keyboard::Keyboard;
 use super::person::AskedQuestion;
 use super::prompt::show;
 use super::signals::Signals;
+use super::speech::{self, Speech};
 use crate::failure::Failure;
 use crate::terminal::{Output, Screen, text};
 
@@ -36,6 +37,10 @@ const INTERRUPTED: i32 = 130;
 pub(crate) struct Watch<'a> {
     pub(crate) progress: RunProgress,
     pub(crate) display: Display,
+    /// What is said to the person, if somebody talks with it.
+    pub(crate) speech: Option<Speech>,
+    /// Whether it, or a part of it, is talked with.
+    pub(crate) is_conversation: bool,
     pub(crate) signals: Signals,
     pub(crate) keyboard: Keyboard,
     /// Questions, if somebody is there to answer them.
@@ -64,8 +69,11 @@ struct OpenDialog {
 }
 
 impl Watch<'_> {
-    /// Runs it to its end.
-    pub(crate) async fn run<S: State>(mut self, mut stream: RunStream<S>) -> Result<Outcome<S>, Failure> {
+    /// Runs it to its end. Gives also what was said to the person last.
+    pub(crate) async fn run<S: State>(
+        mut self,
+        mut stream: RunStream<S>,
+    ) -> Result<(Outcome<S>, Option<String>), Failure> {
         let mut frames = tokio::time::interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut conversation: Option<OpenDialog> = None;
@@ -79,6 +87,9 @@ impl Watch<'_> {
                 by = self.signals.next() => {
                     self.display.step_aside();
                     break_line(conversation.as_ref());
+                    if self.speech.as_mut().is_some_and(Speech::is_cut_off) {
+                        speech::write("\n");
+                    }
                     if stream.canceller().is_cancelled() {
                         // Whoever says it twice means it. What is journaled is safe; commands end, and take nothing along.
                         drop(stream);
@@ -91,6 +102,10 @@ impl Watch<'_> {
                 }
                 event = stream.next() => {
                     let Some(event) = event else { break };
+                    if self.show_speech(&event, conversation.as_ref()) {
+                        // It goes on without what was asked.
+                        conversation = None;
+                    }
                     if let Err(failure) = self.hear(&event) {
                         // Events that nobody gets are not worth the money.
                         self.gives_events = false;
@@ -108,18 +123,41 @@ impl Watch<'_> {
                     conversation = Some(self.begin(asked));
                 }
                 () = given_up(conversation.as_mut()), if !is_free => {
-                    break_line(conversation.take().as_ref());
+                    let given_up = conversation.take();
+                    break_line(given_up.as_ref());
+                    // What came instead is shown.
+                    if given_up.is_some_and(|given_up| given_up.dialog.is_turn()) {
+                        continue;
+                    }
                     self.output.note("the question was answered elsewhere, or is not asked any more");
                 }
                 line = self.keyboard.line(), if !is_free => {
                     conversation = self.answer(conversation, line.as_deref());
                 }
-                _ = frames.tick(), if is_free && self.display.is_picture() => self.display.draw(&self.progress),
+                _ = frames.tick(), if is_free && self.is_drawn() => self.display.draw(&self.progress),
             }
         }
         drop(broken_off);
         self.display.finish(&self.progress);
-        stream.outcome().await.map_err(|error| refused(error, &self.take_over))
+        let said = self.speech.and_then(|speech| speech.last);
+        let outcome = stream.outcome().await.map_err(|error| refused(error, &self.take_over))?;
+        Ok((outcome, said))
+    }
+
+    /// Whether a picture is drawn: not into a line that is being said.
+    fn is_drawn(&self) -> bool {
+        self.display.is_picture() && !self.speech.as_ref().is_some_and(|speech| speech.is_speaking)
+    }
+
+    /// Shows what is said in an event. Says whether there was anything.
+    fn show_speech(&mut self, event: &Event, conversation: Option<&OpenDialog>) -> bool {
+        let Some(speech) = &mut self.speech else { return false };
+        let is_now = !self.progress.is_resumed() || self.progress.nodes()[0].is_live;
+        let Some(words) = speech.hear(event, is_now) else { return false };
+        self.display.step_aside();
+        break_line(conversation);
+        speech::write(&words);
+        true
     }
 
     fn hear(&mut self, event: &Event) -> Result<(), Failure> {
@@ -150,6 +188,13 @@ impl Watch<'_> {
         let rule = self.always.as_ref().and_then(|always| always.rule(&asked.question.question));
         let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.describe(rule));
         let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width).or_always(told);
+        let has_read = self.speech.as_ref().is_some_and(|speech| speech.last.is_some());
+        let dialog = if self.is_conversation { dialog.in_conversation(has_read) } else { dialog };
+        if let (Some(speech), true) = (&mut self.speech, dialog.is_turn()) {
+            // What was said before this process began is read now.
+            let said = asked.question.question.subject["said"].as_str();
+            speech.last = speech.last.take().or_else(|| said.map(str::to_owned));
+        }
         self.display.ask(&dialog.opening(), &dialog.prompt());
         OpenDialog { dialog, rule, asked }
     }

@@ -152,42 +152,7 @@ const SORTED_SCHEMA: &str = include_str!("../../../../examples/packs/sorted.sche
 const LETTER_SCHEMA: &str = include_str!("../../../../examples/packs/letter.schema.json");
 
 /// Sorts letters by one word in them; the desk asks for the rules before it answers.
-const SORTER: &str = r#"
-[[rule]]
-when = { last_contains = "Sum it up" }
-reply = '{"summary": "A letter."}'
-
-[[rule]]
-when = { system_contains = "how urgent", last_contains = "broken" }
-reply = '{"about": "complaint", "urgency": 5}'
-
-[[rule]]
-when = { system_contains = "how urgent" }
-reply = '{"about": "question", "urgency": 1}'
-
-[[rule]]
-when = { system_contains = "in one word" }
-reply = "Angry."
-
-[[rule]]
-when = { system_contains = "what happened" }
-reply = "It broke."
-
-[[rule]]
-when = { system_contains = "may be promised. Broken" }
-reply = "Replace it."
-
-[[rule]]
-when = { system_contains = "urgent complaint" }
-reply = "We are sorry."
-
-[[rule]]
-when = { tool_result_contains = "Replace it." }
-reply = "It will be replaced."
-
-[[rule]]
-reply = { tool_calls = [{ name = "a2a__rules", arguments = { query = "What may I promise?" } }] }
-"#;
+const SORTER: &str = include_str!("../../../../examples/packs/triage.replies.toml");
 
 fn triage() -> Place {
     let place = Place::empty();
@@ -254,4 +219,228 @@ fn a_schema_that_a_composition_names_must_be_there_and_is_kept_with_the_run() {
         "{}",
         stderr(&ended)
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_state_says_is_shown_before_it_has_said_all_of_it() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", "[[rule]]\nreply = \"Which order do you mean?\"\nhangs_after = 2\n");
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml"];
+    let mut terminal = Terminal::with_results(&place, &[&talk[..], &["-i", "message=hello"]].concat());
+    terminal.wait_for("Which order ");
+    terminal.interrupt();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(6), "{seen}");
+    assert!(seen.contains("Which order \r\n"), "what is said next begins a line of its own: {seen}");
+}
+
+/// In a terminal a state speaks as `convoke chat` does, and the person types below it. What somebody else sends moves
+/// it on while the person is being asked.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_conversation_in_a_terminal_is_streamed_and_moved_on_by_events() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK);
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml", "--id", "desk"];
+    let mut terminal = Terminal::with_results(&place, &[&talk[..], &["-i", "message=hello"]].concat());
+    terminal.wait_for("Which order?");
+    terminal.wait_for("> ");
+    terminal.types("I was charged twice");
+    terminal.wait_for("→ solve (Understood)");
+    // A validator looks at what this state says: it is shown once it is known to stay.
+    terminal.wait_for("It will be solved.");
+    terminal.wait_for("> ");
+    terminal.types("I want my money");
+    terminal.wait_for("→ refund (RefundNeeded)");
+    terminal.wait_for("waits for Approved or Rejected");
+    terminal.wait_for("> ");
+    let sent = place.convoke(&["send", "desk", "Approved", "\"by the till\""]);
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    terminal.wait_for("→ goodbye (Approved)");
+    terminal.wait_for("Goodbye.");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
+    assert_eq!(seen.matches("Goodbye.").count(), 1, "nobody has to read it twice: {seen}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_must_not_be_said_is_not_shown_while_it_comes() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK.replace("It will be solved.", "I guarantee it, on my word."));
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml"];
+    let mut terminal =
+        Terminal::with_results(&place, &[&talk[..], &["-i", "message=I was charged twice"]].concat());
+    terminal.wait_for("Let me check that and come back to you.");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(5), "it waits: {seen}");
+    assert!(!seen.contains("guarantee"), "{seen}");
+}
+
+/// A copy of the newsletter: a pack with a workflow for a tool, a skill, and an Agentfile that has the pack as a goal.
+fn newsletter() -> Place {
+    let place = Place::empty();
+    let example =
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/packs/newsletter"));
+    for file in [
+        "newsletter.pack.yaml",
+        "look-up.agent",
+        "issue.agent",
+        "replies.toml",
+        "skills/house-style/SKILL.md",
+    ] {
+        let to = place.path().join(file);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(example.join(file), to).unwrap();
+    }
+    place
+}
+
+#[test]
+fn a_pack_is_a_goal_that_is_checked_formatted_inspected_and_packed() {
+    let place = newsletter();
+    assert_snapshot!("pack_goal_valid", place.seen(&["validate", "issue.agent", "newsletter.pack.yaml"]));
+    assert_snapshot!("pack_goal_inspect", place.seen(&["inspect", "issue.agent"]));
+    let json = place.convoke(&["--json", "inspect", "issue.agent"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["goals"][0]["text"]["kind"], "embedded");
+    assert_eq!(json["goals"][0]["uses"], serde_json::json!(["topic", "message"]));
+    let text = std::fs::read_to_string(place.path().join("issue.agent")).unwrap();
+    place.write("issue.agent", text.replace("GOAL newsletter FROM", "GOAL newsletter   FROM"));
+    assert!(place.convoke(&["fmt", "issue.agent"]).status.success());
+    assert_eq!(std::fs::read_to_string(place.path().join("issue.agent")).unwrap(), text);
+    place.write("issue.agent", text.replace("-> text", "-> txet").replace("$text", "$txet"));
+    assert_snapshot!("pack_goal_broken", place.seen(&["validate", "issue.agent"]));
+
+    std::fs::rename(place.path().join("issue.agent"), place.path().join("broken.txt")).unwrap();
+    place.write("Agentfile", &text);
+    let packed = place.convoke(&["pack", ".", "-o", "issue.agent"]);
+    assert!(packed.status.success(), "{}", stderr(&packed));
+    std::fs::remove_file(place.path().join("newsletter.pack.yaml")).unwrap();
+    let checked = place.convoke(&["validate", "issue.agent"]);
+    assert!(stdout(&checked).contains("Valid"), "the package has all of it: {}", stderr(&checked));
+    let broken = place.convoke(&["pack", ".", "-o", "without.agent"]);
+    assert!(stderr(&broken).contains("newsletter.pack.yaml"), "{}", stderr(&broken));
+}
+
+/// Somebody writes an issue in a goal of an Agentfile, in several processes, and an editor accepts it.
+#[test]
+fn a_pack_that_is_a_goal_waits_for_an_event_and_its_artifact_is_used_further_on() {
+    let place = newsletter();
+    let waits = place.convoke(&[
+        "run",
+        "issue.agent",
+        "-i",
+        "topic=tides",
+        "-i",
+        "message=It is for sailors.",
+        "-m",
+        "scripted/replies.toml",
+        "--id",
+        "issue",
+        "--no-input",
+    ]);
+    assert_eq!(waits.status.code(), Some(5), "{}", stderr(&waits));
+    assert!(stderr(&waits).contains("convoke send issue Accepted"), "{}", stderr(&waits));
+    assert!(stdout(&place.convoke(&["questions"])).contains("state: editor"));
+    let misspelt = place.convoke(&["send", "issue", "Acepted"]);
+    assert!(
+        stderr(&misspelt).contains("it waits for `Accepted`, did you mean that?"),
+        "{}",
+        stderr(&misspelt)
+    );
+    assert!(place.convoke(&["send", "issue", "Accepted"]).status.success());
+    let ended = place.convoke(&["resume", "issue"]);
+    assert_eq!(stdout(&ended).trim(), "The sea keeps its appointments", "{}", stderr(&ended));
+    let shown = stdout(&place.convoke(&["show", "issue"]));
+    assert!(
+        shown.contains("newsletter") && shown.contains("look_up") && shown.contains("use_skill"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn every_example_is_run_with_its_replies() {
+    let place = newsletter();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("support.toml", include_str!("../../../../examples/packs/support.replies.toml"));
+    let run = |arguments: &[&str]| place.convoke(&[arguments, &["--no-input"]].concat()).status.code();
+    let letter =
+        ["run", "newsletter.pack.yaml", "-i", "topic=tides", "-i", "message=hello", "--id", "letter"];
+    assert_eq!(run(&[&letter[..], &["-m", "scripted/replies.toml"]].concat()), Some(5));
+    let say =
+        |run: &str, words: &str| place.convoke(&["answer", run, "--text", words, "--resume"]).status.code();
+    assert_eq!(say("letter", "It is for sailors."), Some(5));
+    assert!(place.convoke(&["send", "letter", "Accepted"]).status.success());
+    let ended = place.convoke(&["resume", "letter"]);
+    assert_eq!(stdout(&ended).trim(), "A note on tides goes out to all sailors.", "{}", stderr(&ended));
+
+    let desk =
+        ["run", "support.pack.yaml", "-i", "customer=ada", "--id", "desk", "-m", "scripted/support.toml"];
+    assert_eq!(run(&[&desk[..], &["-i", "message=hello"]].concat()), Some(5));
+    assert_eq!(say("desk", "I was charged twice"), Some(5));
+    assert_eq!(say("desk", "I want my money back"), Some(5));
+    assert!(place.convoke(&["send", "desk", "Approved"]).status.success());
+    let ended = place.convoke(&["resume", "desk"]);
+    assert!(stdout(&ended).contains("Your 9 euros are on their way."), "{}", stderr(&ended));
+}
+
+/// What was said before the process was killed is read again once, not with every question.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_conversation_that_was_killed_goes_on_in_a_terminal_with_what_was_said_last() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK);
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml", "--id", "desk"];
+    let mut terminal =
+        Terminal::with_results(&place, &[&talk[..], &["-i", "message=I was charged twice"]].concat());
+    terminal.wait_for("It will be solved.");
+    terminal.wait_for("> ");
+    terminal.kill();
+    let mut terminal = Terminal::with_results(&place, &["resume", "desk"]);
+    terminal.wait_for("It will be solved.");
+    terminal.wait_for("> ");
+    terminal.types("I want my money");
+    terminal.wait_for("waits for Approved or Rejected");
+    terminal.wait_for("> ");
+    assert!(place.convoke(&["send", "desk", "Rejected"]).status.success());
+    let (seen, _, code) = terminal.finish();
+    assert_eq!((code, seen.matches("It will be solved.").count()), (Some(0), 1), "{seen}");
+    let end = seen.rfind("order-support").map(|place| &seen[place..]).unwrap_or_default();
+    assert!(!end.contains("What next?"), "nobody is asked any more: {end}");
+}
+
+/// A pack that is a goal is talked with like one that is run by itself.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pack_that_is_a_goal_is_talked_with_in_a_terminal() {
+    use crate::run_terminal::Terminal;
+
+    let place = newsletter();
+    let run = ["run", "issue.agent", "-i", "topic=tides", "-m", "scripted/replies.toml", "--id", "issue"];
+    let mut terminal = Terminal::with_results(&place, &[&run[..], &["-i", "message=hello"]].concat());
+    terminal.wait_for("Who is this issue for?");
+    terminal.wait_for("> ");
+    terminal.types("It is for sailors.");
+    terminal.wait_for("waits for Accepted or SentBack: `convoke send issue Accepted`");
+    terminal.wait_for("> ");
+    assert!(place.convoke(&["send", "issue", "Accepted"]).status.success());
+    terminal.wait_for("The sea keeps its appointments");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
 }

@@ -64,7 +64,7 @@ fn what_cannot_be_sent_is_refused_with_what_to_do() {
     let place = waiting(for_letters());
     for (words, code, said) in [
         (&["send", "order-1", "letters", "{pizza"][..], 2, "a plain text is sent with `--text TEXT`"),
-        (&["send", "order-1", "letters"], 2, "required"),
+        (&["send", "order-1", "letters", "1", "--text", "x"], 2, "cannot be used with"),
         (&["send", "order-1", "convoke:cancel", "1"], 2, "cannot be the name of a channel"),
         (&["send", "order-2", "letters", "1"], 3, "order-2"),
     ] {

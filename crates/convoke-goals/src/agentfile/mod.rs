@@ -47,7 +47,7 @@ pub mod syntax;
 pub(crate) mod template;
 mod tools;
 
-pub use check::check;
+pub use check::{check, check_with};
 pub use format::format;
 pub use model::Agentfile;
 pub use source::Source;
@@ -58,17 +58,28 @@ pub use tools::misspelt_tools;
 use diagnostic::Diagnostics;
 use load::Loader;
 
+use crate::embedded::{NoOtherKinds, WorkflowReader};
+
 /// Reads a file: parses it and checks it.
 ///
 /// There is an [`Agentfile`] exactly if there is no error; warnings come with either.
 pub fn read(source: &Source, loader: &dyn Loader) -> (Option<Agentfile>, Diagnostics) {
+    read_with(source, loader, &NoOtherKinds)
+}
+
+/// Reads a file in which goals may be workflows of other kinds, which `reader` knows.
+pub fn read_with(
+    source: &Source,
+    loader: &dyn Loader,
+    reader: &dyn WorkflowReader,
+) -> (Option<Agentfile>, Diagnostics) {
     if let Some(diagnostic) = foreign::found(source) {
         let mut diagnostics = Diagnostics::default();
         diagnostics.error(|| diagnostic);
         return (None, diagnostics);
     }
     let (tree, mut diagnostics) = parser::parse(source.text());
-    let file = check(&tree, loader, &mut diagnostics);
+    let file = check_with(&tree, loader, reader, &mut diagnostics);
     diagnostics.sort();
     (file, diagnostics)
 }

@@ -62,10 +62,13 @@ impl PlannedNode {
                 "limits": limits(&agent.bounds),
             }),
         };
-        if let Self::Goal(goal) = self
-            && let Some(memory) = &goal.memory
-        {
-            described["memory"] = memory.as_str().into();
+        if let Self::Goal(goal) = self {
+            if let Some(memory) = &goal.memory {
+                described["memory"] = memory.as_str().into();
+            }
+            if let Some(embedded) = &goal.embedded {
+                described["embedded"] = embedded.declared.digest().to_string().into();
+            }
         }
         described["kind"] = self.kind().name().into();
         described["name"] = (**self.name()).into();

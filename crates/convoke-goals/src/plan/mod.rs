@@ -27,6 +27,7 @@ use convoke_core::{Bounds, Model, ModelParams, Toolset};
 
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, Retry, SecurityMode, Within};
+use crate::embedded::{EmbeddedWorkflow, EquippedWorkflow};
 use crate::tree::{GoalNodeKind, Input, Name, Order, Output};
 
 /// A prepared workflow.
@@ -70,6 +71,8 @@ pub(crate) enum PlannedNode {
 pub(crate) struct PlannedGoal {
     pub name: Name,
     pub text: Template<Name>,
+    /// The workflow of another kind that it is.
+    pub embedded: Option<PlannedEmbedded>,
     pub outputs: Vec<Output>,
     pub using: Vec<PlannedNode>,
     pub converge: Option<Within<Name>>,
@@ -80,6 +83,13 @@ pub(crate) struct PlannedGoal {
     pub retry: Option<Retry>,
     /// The memory it is remembered in.
     pub memory: Option<String>,
+}
+
+/// A workflow of another kind with everything it needs, and what it is.
+#[derive(Clone)]
+pub(crate) struct PlannedEmbedded {
+    pub declared: EmbeddedWorkflow,
+    pub equipped: Arc<dyn EquippedWorkflow>,
 }
 
 #[derive(Clone)]

@@ -17,7 +17,10 @@ impl Plan {
 impl PlannedNode {
     pub(crate) fn outline(&self) -> Outline {
         let inner: Vec<Outline> = match self {
-            Self::Goal(goal) => goal.using.iter().map(Self::outline).collect(),
+            Self::Goal(goal) => {
+                let embedded = goal.embedded.iter().map(|embedded| embedded.equipped.runner().outline());
+                goal.using.iter().map(Self::outline).chain(embedded).collect()
+            }
             Self::Agent(agent) => match &agent.persona {
                 PlannedPersona::Prompt(_) => Vec::new(),
                 PlannedPersona::Workflow { plan, .. } => vec![plan.outline()],

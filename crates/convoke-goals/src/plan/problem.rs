@@ -112,6 +112,13 @@ pub enum ProblemKind {
         /// The output.
         output: Name,
     },
+    /// The workflow of another kind that it is cannot be run.
+    CannotEmbed {
+        /// The kind.
+        kind: String,
+        /// Why.
+        why: String,
+    },
     /// A default is not of its input's type.
     BadDefault {
         /// The input.
@@ -271,6 +278,7 @@ impl fmt::Display for ProblemKind {
             Self::DuplicateOutput { output } => {
                 write!(formatter, "the output `{output}` is declared twice; keep one of them")
             }
+            Self::CannotEmbed { kind, why } => write!(formatter, "the {kind} cannot be run: {why}"),
             Self::BadDefault { input, ty } => {
                 write!(formatter, "the default of the input `{input}` must be {}", ty.in_words())
             }

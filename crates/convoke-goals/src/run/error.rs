@@ -94,6 +94,20 @@ pub enum GoalError {
         /// The input.
         input: String,
     },
+    /// A goal that is a workflow of another kind was given what it cannot take.
+    #[error("goal `{goal}` cannot begin with what it is given: {problems}")]
+    BadInputs {
+        /// The goal.
+        goal: String,
+        /// What is wrong.
+        problems: String,
+    },
+    /// A goal that is a workflow of another kind ended without a word.
+    #[error("goal `{goal}` ended without an answer: nothing was said in it")]
+    NothingSaid {
+        /// The goal.
+        goal: String,
+    },
     /// All those a goal uses were skipped.
     #[error("goal `{goal}` has no answer: the conditions of all those it uses do not hold")]
     NobodyAnswered {

@@ -12,7 +12,7 @@ use super::spawn::Spawner;
 use super::supervised_work::SupervisedWork;
 use super::worker::{WorkResult, Worker};
 use super::workflow_context::{WorkflowContext, borrowed};
-use super::{available_tools, events, fan_out};
+use super::{available_tools, embedded, events, fan_out};
 use crate::agentfile::model::Type;
 use crate::context::{Briefing, FittedPrompt, Role};
 use crate::plan::{PlannedGoal, PlannedNode, SupervisedBy};
@@ -61,8 +61,7 @@ impl Step<GoalState> for GoalStep {
     }
 
     fn outline(&self) -> Outline {
-        let using = self.goal.using.iter().map(PlannedNode::outline);
-        Outline::composite(&*self.goal.name, self.kind(), using)
+        PlannedNode::Goal(self.goal.clone()).outline()
     }
 }
 
@@ -264,10 +263,10 @@ pub(super) struct Pursuit<'a> {
 impl Pursuit<'_> {
     /// Pursues it once: the main model does, or those the goal uses.
     pub(super) async fn once(&self, scope: &Scope, state: &GoalState) -> Result<WorkResult, Error> {
-        if self.goal.using.is_empty() {
-            self.main_model(scope, state).await
-        } else {
-            fan_out::run(self, scope, state).await
+        match &self.goal.embedded {
+            Some(embedded) => embedded::run(self, embedded, scope, state).await,
+            None if self.goal.using.is_empty() => self.main_model(scope, state).await,
+            None => fan_out::run(self, scope, state).await,
         }
     }
 

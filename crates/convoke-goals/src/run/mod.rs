@@ -6,6 +6,7 @@
 //! | one goal, from its condition to its values | `goal.rs` |
 //! | one worker, asked until there is an answer | `worker.rs`, `outputs.rs` |
 //! | several workers at the same goal | `fan_out.rs`, `synthesis.rs`, `agent.rs`, `subworkflow.rs` |
+//! | a goal that is a workflow of another kind | `embedded.rs` |
 //! | a goal that is improved on | `convergence.rs`, `judge.rs` |
 //! | agents that are spawned at run time | `spawn/` |
 //! | texts that are too long for a prompt | `condense.rs` |
@@ -19,6 +20,7 @@ mod available_tools;
 mod called_tools;
 mod condense;
 mod convergence;
+mod embedded;
 mod error;
 mod events;
 mod fan_out;

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use convoke_core::{DuplicateTool, Toolset};
+use convoke_core::{DuplicateTool, ToolCall, Toolset, Transcript};
 
+use super::active::ActiveSkills;
 use super::text;
 use super::tool::UseSkill;
 use crate::agentfile::load::{FileLoader, LoadError, Loader, PathContent, Skill, SkillError};
@@ -105,16 +106,28 @@ impl SkillShelf {
     }
 
     /// What somebody with these tools is told about the skills; empty if there are none.
-    pub(crate) fn introduction(&self, tools: &Toolset) -> String {
+    #[must_use]
+    pub fn introduction(&self, tools: &Toolset) -> String {
         text::introduction(self, tools.get(super::TOOL).is_some())
     }
 
     /// Adds the tool that takes up skills, if there are any. A tool of the user's own of this name is what the user wants.
-    pub(crate) fn offer(&self, tools: &mut Toolset) -> Result<(), DuplicateTool> {
+    ///
+    /// # Errors
+    /// Never, as it is now: there is no tool of this name.
+    pub fn offer(&self, tools: &mut Toolset) -> Result<(), DuplicateTool> {
         if self.is_empty() || tools.get(super::TOOL).is_some() {
             return Ok(());
         }
         tools.add(Arc::new(UseSkill::new(self.clone())))
+    }
+}
+
+impl SkillShelf {
+    /// Why a call must not be made, if a skill does not allow it that is in use in a conversation.
+    #[must_use]
+    pub fn refusal(&self, conversation: &Transcript, call: &ToolCall) -> Option<String> {
+        ActiveSkills::new(self).refusal(conversation, call)
     }
 }
 

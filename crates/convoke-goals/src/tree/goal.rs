@@ -3,6 +3,7 @@
 use super::setters::setters;
 use super::{Name, Node, Output, Overrides, Text};
 use crate::agentfile::model::{Condition, Supervision, Within};
+use crate::embedded::EmbeddedWorkflow;
 
 /// A goal, to be achieved once, or by improving on it until nothing is left to improve.
 ///
@@ -13,6 +14,8 @@ use crate::agentfile::model::{Condition, Supervision, Within};
 pub struct Goal {
     pub(crate) name: Name,
     pub(crate) text: Text,
+    /// The workflow of another kind that it is.
+    pub(crate) embedded: Option<EmbeddedWorkflow>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) using: Vec<Node>,
     pub(crate) converge: Option<Within<Name>>,
@@ -27,6 +30,7 @@ impl Goal {
         Self {
             name: name.into(),
             text: description.into(),
+            embedded: None,
             outputs: Vec::new(),
             using: Vec::new(),
             converge: None,

@@ -116,6 +116,9 @@ impl RunProgress {
             _ => NodeState::Failed,
         };
         let parts = if status == RunStatus::Suspended { NodeState::Person } else { NodeState::Stopped };
+        if whole == NodeState::Done {
+            self.asks_no_more(0);
+        }
         self.nodes[0].end(whole, at);
         if let Some(error) =
             end.error.as_deref().filter(|_| whole == NodeState::Failed && self.nodes[0].note.is_empty())
@@ -124,6 +127,15 @@ impl RunProgress {
         }
         self.stop(parts, at);
         self.message = None;
+    }
+
+    /// Forgets the question of a node that has gone on without the answer: something else came first.
+    fn asks_no_more(&mut self, node: usize) {
+        let known = self.questions.len();
+        self.questions.retain(|_, asking| *asking != node);
+        if self.questions.len() < known {
+            self.nodes[node].note.clear();
+        }
     }
 
     fn step_started(&mut self, path: &Path, kind: &str, at: Timestamp) {
@@ -160,6 +172,9 @@ impl RunProgress {
             StepEnd::Interrupted { reason } => (NodeState::Stopped, Some(reason)),
             _ => (NodeState::Stopped, None),
         };
+        if state == NodeState::Done {
+            self.asks_no_more(node);
+        }
         self.nodes[node].end(state, at);
         if let Some(note) = note {
             self.nodes[node].note = text::one_line(without_requests(note));

@@ -49,6 +49,18 @@ fn whoever_asks_a_person_waits_for_them_and_goes_on_after_the_answer() {
 }
 
 #[test]
+fn what_was_asked_is_not_said_of_something_that_is_done_without_the_answer() {
+    let mut progress = letter(&["draft"]);
+    start(&mut progress, "letter/draft", "goal");
+    let id = IdempotencyKey::derive(&"letter-1".parse().unwrap(), &Path::from("letter/draft"), 0);
+    let question = Question::text("What next?");
+    apply(&mut progress, "letter/draft", EventKind::QuestionAsked { id, question });
+    apply(&mut progress, "letter/draft", EventKind::StepEnded(StepEnd::Completed));
+    let draft = progress.node(&Path::from("letter/draft"));
+    assert_eq!((draft.state, &*draft.note), (NodeState::Done, ""));
+}
+
+#[test]
 fn what_no_plan_has_is_added_where_it_begins_and_parts_belong_to_their_node() {
     let mut progress = letter(&["draft"]);
     start(&mut progress, "letter/draft", "goal");

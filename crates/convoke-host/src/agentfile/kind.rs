@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::gist::last_text;
+use crate::nested::OtherKinds;
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "agentfile";
@@ -70,7 +71,7 @@ impl DefinitionKind for AgentfileKind {
     }
 
     fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
-        let (file, diagnostics) = agentfile::read(source, files);
+        let (file, diagnostics) = agentfile::read_with(source, files, &OtherKinds);
         (file.map(|file| Arc::new(AgentfileDefinition(file)) as Arc<dyn Definition>), diagnostics)
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_agent::Approval;
-use convoke_core::{Model, ModelParams, Toolset};
+use convoke_core::{Model, ModelParams, ToolCall, Toolset, Transcript};
 use serde_json::{Map, Value};
 
-use super::ComposedWork;
+use super::{ComposedWork, MachineState};
 use crate::workflow::{Compiled, CompiledState, Context};
 
 /// What is known when a state is to speak.
@@ -24,6 +24,8 @@ pub struct Situation<'a> {
     pub artifacts: BTreeMap<&'a str, &'a str>,
     /// What the caller set.
     pub variables: &'a Map<String, Value>,
+    /// What the state knows of what was said.
+    pub said: &'a Transcript,
 }
 
 /// How a state speaks.
@@ -46,7 +48,12 @@ pub struct Activation {
     pub approval: Approval,
     /// What must not be said.
     pub validators: Vec<Validator>,
+    /// Why a call of a tool must not be made, if it must not; nothing holds for the workflow's own tools.
+    pub refusal: Option<Refusal>,
 }
+
+/// Says of a conversation and a call why the call must not be made, if it must not. It must depend on nothing else.
+pub type Refusal = Arc<dyn Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync>;
 
 impl Activation {
     /// A state that speaks with this prompt.
@@ -95,7 +102,7 @@ impl Validator {
         Self { direction, check: Arc::new(check) }
     }
 
-    fn looks_at(&self, direction: Direction) -> bool {
+    pub(super) fn looks_at(&self, direction: Direction) -> bool {
         self.direction == Direction::Both || self.direction == direction
     }
 }
@@ -158,8 +165,7 @@ pub(super) fn activate(
     compiled: &Compiled,
     context: &Context,
     task: &str,
-    brief: &str,
-    variables: &Map<String, Value>,
+    talk: &MachineState,
 ) -> Result<Activation, ActivationError> {
     let failed = |reason: String| ActivationError {
         state: context.current_state().to_owned(),
@@ -171,6 +177,7 @@ pub(super) fn activate(
         let name = &*artifact.name;
         (name, context.artifact(name).unwrap_or_default())
     });
-    let situation = Situation { state, task, brief, artifacts: artifacts.collect(), variables };
+    let MachineState { brief, variables, said, .. } = talk;
+    let situation = Situation { state, task, brief, artifacts: artifacts.collect(), variables, said };
     stage.activate(&situation).map_err(failed)
 }

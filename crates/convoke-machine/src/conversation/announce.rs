@@ -83,14 +83,19 @@ pub(super) async fn refused(scope: &Scope, state: &str, refused: &[Refused]) {
     }
 }
 
-/// Tells which state said something.
-pub(super) async fn spoke(scope: &Scope, compiled: &Compiled, state: &str) {
+/// Tells that what a state says may be replaced: whoever shows it while it comes waits for what it [spoke].
+pub(super) async fn held(scope: &Scope, state: &str) {
+    tell(scope, "speech_held", json!({"state": state})).await;
+}
+
+/// Tells which state said something, and what.
+pub(super) async fn spoke(scope: &Scope, compiled: &Compiled, state: &str, text: &str) {
     let Some(state) = compiled.named(state) else { return };
     let mut current = json!({"current_state": state.name, "terminal": state.is_terminal()});
     if !state.description.is_empty() {
         current["description"] = state.description.as_str().into();
     }
-    tell(scope, "spoke", json!({"current_workflow_state": current})).await;
+    tell(scope, "spoke", json!({"current_workflow_state": current, "text": text})).await;
 }
 
 /// Tells that the workflow has come to its end.

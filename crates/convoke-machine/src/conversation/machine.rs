@@ -136,6 +136,16 @@ impl Machine {
         Workflow::new(Self { generations: Some(TURNS), ..self }).named(name)
     }
 
+    /// The workflow as a part of another one's run: it goes on until it is over, and for one turn where it never is.
+    #[must_use]
+    pub fn part(self) -> Workflow<MachineState> {
+        if self.open_ended {
+            return self.once();
+        }
+        let name = self.name.to_string();
+        Workflow::new(self).named(name)
+    }
+
     /// The conversation as a tool of an agent, which says something and is told what was answered. It has one turn; questions and
     /// events in it are waited for as everywhere in the run.
     pub fn tool(self, description: impl Into<String>) -> WorkflowTool {

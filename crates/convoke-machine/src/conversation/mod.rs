@@ -25,11 +25,12 @@ mod messages;
 mod remember;
 mod state;
 mod talk;
+mod timed;
 mod tools;
 mod turn;
 mod wait;
 
-pub use activation::{Activation, ActivationError, Direction, Situation, Stage, Validator};
+pub use activation::{Activation, ActivationError, Direction, Refusal, Situation, Stage, Validator};
 pub use composition::{ComposedWork, InvalidComposition};
 pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
 pub use messages::{MessagePolicy, summary};

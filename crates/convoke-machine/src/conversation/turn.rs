@@ -12,7 +12,9 @@ use super::announce;
 use super::fold::{Fold, newer, refusing};
 use super::machine::TOOL_RESULTS;
 use super::talk::{Session, now};
+use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
+use crate::pack::AGENT;
 use crate::workflow::{Context, TransitionSlot, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
@@ -20,11 +22,13 @@ const MAX_ROUNDS: u32 = 50;
 
 /// What a client says of a call that it has executed.
 #[derive(Deserialize)]
-struct ClientResult {
-    call_id: String,
-    content: String,
+pub(super) struct ClientResult {
+    /// Which call, where several may wait for theirs.
     #[serde(default)]
-    is_error: bool,
+    call_id: String,
+    pub(super) content: String,
+    #[serde(default)]
+    pub(super) is_error: bool,
 }
 
 /// What comes after a round.
@@ -70,8 +74,7 @@ impl Session<'_> {
     /// How a prompt speaks now.
     pub(super) fn activation(&self, task: &str) -> Result<Activation, Error> {
         let Self { machine, context, state, .. } = self;
-        activate(&*machine.stage, &machine.compiled, context, task, &state.brief, &state.variables)
-            .map_err(Error::failed)
+        activate(&*machine.stage, &machine.compiled, context, task, state).map_err(Error::failed)
     }
 
     /// What is said instead of asking the model about what the person said.
@@ -82,15 +85,25 @@ impl Session<'_> {
 
     /// Has the model of the state work until it is done, or something has changed.
     async fn speak(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<AgentResult, Error> {
-        let agent = self.agent(activation, rounds, at)?;
+        if activation.validators.iter().any(|validator| validator.looks_at(Direction::Output)) {
+            announce::held(self.scope, self.context.current_state()).await;
+        }
+        let context: Arc<Context> = Arc::new(self.context.clone());
+        let scope = timed(self.scope, &self.machine.compiled, &context)?;
+        let agent = self.agent(activation, context, rounds, at)?;
         let mut talk = Conversation::from(self.state.said.clone());
-        self.scope.run(&agent, &mut talk).await?;
+        scope.run(&agent, &mut talk).await?;
         talk.result.ok_or_else(|| Error::failed("the agent ended without a result"))
     }
 
-    fn agent(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<Agent, Error> {
+    fn agent(
+        &self,
+        activation: &Activation,
+        context: Arc<Context>,
+        rounds: u32,
+        at: Timestamp,
+    ) -> Result<Agent, Error> {
         let compiled = Arc::clone(&self.machine.compiled);
-        let context: Arc<Context> = Arc::new(self.context.clone());
         let known = self.state.said.len();
         let name = match context.current_state() {
             "" => "state",
@@ -113,11 +126,16 @@ impl Session<'_> {
             agent = agent.max_calls_per_reply(calls);
         }
         let validators = activation.validators.clone();
-        let timed = compiled.budget().max_wall_time_sec.is_some();
+        let others = activation.refusal.clone();
+        let refused_by_workflow = refusing(Arc::clone(&compiled), context, known, at);
+        let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
             .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
-            .hand_off_when(move |transcript| timed || has_moved(transcript))
-            .refuse_when(refusing(compiled, context, known, at));
+            .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
+            .refuse_when(move |transcript, call| {
+                let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);
+                refused_by_workflow(transcript, call).or_else(others)
+            });
         Ok(agent.build()?)
     }
 
@@ -164,10 +182,10 @@ impl Session<'_> {
         let spoken = newer(said.iter(), known).filter(|message| message.role == Role::Assistant);
         for message in spoken {
             let text = message.text();
+            announce::spoke(self.scope, &self.machine.compiled, &state, &text).await;
             if !text.is_empty() {
                 self.state.last = Some(text);
             }
-            announce::spoke(self.scope, &self.machine.compiled, &state).await;
         }
         announce::happened(self.scope, &self.machine.compiled, &events).await;
         announce::refused(self.scope, &state, &refused).await;
@@ -176,9 +194,10 @@ impl Session<'_> {
     }
 
     pub(super) async fn say(&mut self, message: Message) {
-        self.state.last = Some(message.text());
+        let text = message.text();
+        announce::spoke(self.scope, &self.machine.compiled, self.context.current_state(), &text).await;
+        self.state.last = Some(text);
         self.state.said.push(message);
-        announce::spoke(self.scope, &self.machine.compiled, self.context.current_state()).await;
     }
 
     /// Waits for what a client has made of the calls that are its own.
@@ -218,6 +237,12 @@ impl Session<'_> {
         self.enter(events, brief);
         if self.waits_for_events() { Next::End } else { Next::Round }
     }
+}
+
+/// Whether agents were among those that were called last: they are to know of it when they are called again.
+fn has_consulted(transcript: &Transcript) -> bool {
+    let mut results = transcript.last().into_iter().flat_map(|message| message.results());
+    results.any(|result| result.name.starts_with(AGENT))
 }
 
 /// Whether the calls that were answered last have changed something in the workflow.

@@ -27,7 +27,7 @@ impl Session<'_> {
     /// Waits for what comes next.
     pub(super) async fn arrival(&mut self, trouble: String) -> Result<Arrival, Error> {
         let events = self.awaited_events();
-        let question = (self.state.talk == Talk::Ongoing).then(|| self.question(trouble));
+        let question = (self.state.talk == Talk::Ongoing).then(|| self.question(trouble, &events));
         match question {
             None if events.is_empty() => Ok(Arrival::Nothing),
             Some(question) if events.is_empty() => ask(self.scope.clone(), question).await,
@@ -48,12 +48,14 @@ impl Session<'_> {
     }
 
     /// The question has what was answered last in it: whoever is asked elsewhere, or days later, knows what it is about.
-    fn question(&self, trouble: String) -> Question {
-        let state = self.context.current_state();
-        let subject = match &self.state.last {
-            Some(said) => json!({"said": said, "state": state}),
-            None => json!({"state": state}),
-        };
+    fn question(&self, trouble: String, awaited: &[Arc<str>]) -> Question {
+        let mut subject = json!({"state": self.context.current_state()});
+        if let Some(said) = &self.state.last {
+            subject["said"] = said.as_str().into();
+        }
+        if !awaited.is_empty() {
+            subject["awaits"] = awaited.iter().map(|event| &**event).collect();
+        }
         Question::text(TURN).details(trouble).about(subject)
     }
 }

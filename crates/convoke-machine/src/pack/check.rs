@@ -138,10 +138,6 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
 
 fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
     for (index, skill) in skills.iter().enumerate() {
-        if !matches!(skill, SkillSource::Inline { preload: true, .. }) {
-            let message = "only skills that are written in place and preloaded are taken up";
-            findings.push(Finding::warning("no-effect", format!("/skills/{index}"), message));
-        }
         let SkillSource::Inline { name, .. } = skill else { continue };
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::agent::{AgentCard, card};
+use super::agent::{AGENT, AgentCard, card};
 use super::composition::{Action, Step};
 use super::document::Node;
 use super::fragment::Fragments;
@@ -184,7 +184,7 @@ impl CompiledPack {
     pub fn delegates_of(&self, task: &str) -> Vec<&str> {
         let members = self.pack.agents.iter().flat_map(|agents| agents.members.keys().map(String::as_str));
         let is_allowed = |member: &&str| {
-            let qualified = format!("a2a__{member}");
+            let qualified = format!("{AGENT}{member}");
             *member != task && !self.allowed_tools(task, [*member, qualified.as_str()]).is_empty()
         };
         members.filter(is_allowed).collect()

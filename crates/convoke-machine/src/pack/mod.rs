@@ -39,7 +39,7 @@ mod variables;
 
 pub use convoke_text::document;
 
-pub use agent::{AgentCard, AgentSkill};
+pub use agent::{AGENT, AgentCard, AgentSkill};
 pub use compiled::CompiledPack;
 pub use dialect::{Compatibility, Dialect, Refusal};
 pub use eval::merged;

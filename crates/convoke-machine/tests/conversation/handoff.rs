@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convoke_agent::{Approval, ClientTool, FunctionTool};
-use convoke_core::{Answer, Error, RunStatus};
+use convoke_core::{Answer, Error, RunStatus, ToolEffect, Toolset};
 use convoke_machine::conversation::{
     Activation, Direction, InvalidMachine, Machine, MachineState, Situation, TOOL_RESULTS, Talk, Validator,
 };
@@ -466,4 +466,34 @@ async fn promptkit_151_a_transition_of_a_reply_that_was_replaced_does_not_happen
     let talk = home.say(&talk.run, "more").await;
     assert_eq!(talk.state.last.as_deref(), Some("Gladly."));
     assert_eq!(talk.state.context.unwrap().current_state(), "intake");
+}
+
+/// Two calls of one reply, one after the other, the first of which takes all the time there is: the second is not made.
+#[tokio::test]
+async fn time_is_looked_at_before_every_call() {
+    let mut workflow = support();
+    workflow["engine"] = json!({"budget": {"max_wall_time_sec": 1}});
+    let begun = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&begun);
+    let slow = FunctionTool::new("slow", "Takes its time", move |_: Map<String, Value>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        async {
+            tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+            Ok::<_, convoke_core::Error>("done".to_owned())
+        }
+    })
+    .effects(ToolEffect::Writes);
+    let mut tools = Toolset::new();
+    tools.add(Arc::new(slow)).unwrap();
+    let builder = Machine::builder(compiled(workflow), move |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        activation.tools = tools.clone();
+        Ok(activation)
+    });
+    let calls = Reply::tool("slow", json!({"part": 1})).and_tool("slow", json!({"part": 2}));
+    let model = ScriptedModel::builder().otherwise(calls).build();
+    let home = Home::of(builder, model);
+    let done = home.start(MachineState::saying("hi").talk(Talk::Once)).await.completed().unwrap();
+    assert!(begun.load(Ordering::Relaxed) <= 1, "{:?}", done.said);
+    assert_eq!(done.status, Status::BudgetExhausted);
 }

@@ -4,10 +4,12 @@ mod describe;
 mod gather;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use convoke_goals::agentfile::diagnostic::Severity;
 use convoke_goals::agentfile::load::{LoadError, Loader, PathContent};
-use convoke_goals::agentfile::{Agentfile, Source, read};
+use convoke_goals::agentfile::{Agentfile, Source, read_with};
+use convoke_goals::embedded::{NoOtherKinds, WorkflowReader};
 
 use crate::archive_path;
 use crate::content;
@@ -38,6 +40,8 @@ pub struct PackOptions {
     pub created_at: Option<u64>,
     /// How large it may be.
     pub limits: Limits,
+    /// Who knows files of other kinds that goals may be. Without anybody, such a goal's file is taken for its text.
+    pub reader: Option<Arc<dyn WorkflowReader>>,
 }
 
 impl PackOptions {
@@ -85,7 +89,7 @@ impl Package {
                 .map_err(|reason| PackageError::Version { version: version.clone(), reason })?;
         }
         let gathered = gather::gather(folder, &options.limits)?;
-        let agentfile = agentfile(folder, &gathered)?;
+        let agentfile = agentfile(folder, &gathered, options.reader.as_deref())?;
         let source = gathered.files.get("manifest.json").and_then(|file| file.bytes.as_deref());
         let source = source.map(Manifest::of_folder).transpose()?.unwrap_or_default();
         let manifest = describe::manifest(source, &agentfile, options)?;
@@ -103,7 +107,11 @@ impl Package {
 }
 
 /// Reads the Agentfile as whoever gets the package will.
-fn agentfile(folder: &Path, gathered: &PackContents) -> Result<Agentfile, PackageError> {
+fn agentfile(
+    folder: &Path,
+    gathered: &PackContents,
+    reader: Option<&dyn WorkflowReader>,
+) -> Result<Agentfile, PackageError> {
     let mut files = PackageFiles::default();
     for (path, file) in &gathered.files {
         if let Some(bytes) = &file.bytes {
@@ -117,7 +125,7 @@ fn agentfile(folder: &Path, gathered: &PackContents) -> Result<Agentfile, Packag
     };
     let source = Source::from_bytes("Agentfile", bytes.to_vec())
         .map_err(|error| PackageError::Agentfile { problems: vec![error.1.message.clone()] })?;
-    let (file, diagnostics) = read(&source, &loader);
+    let (file, diagnostics) = read_with(&source, &loader, reader.unwrap_or(&NoOtherKinds));
     file.ok_or_else(|| {
         let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error);
         let line = |byte| source.position(byte).line;
@@ -146,6 +154,10 @@ impl Loader for PackedFilesLoader<'_> {
 
     fn names(&self, folder: &str) -> Result<Vec<String>, LoadError> {
         self.files.names(folder)
+    }
+
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        self.files.folders(folder)
     }
 
     fn skill(&self, name: &str) -> Option<String> {

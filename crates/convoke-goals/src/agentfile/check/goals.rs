@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use convoke_text::nearest;
 
+use super::embedded::GoalSource;
 use super::{Checker, Use, Uses};
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
@@ -60,22 +61,26 @@ impl<'c> Checker<'c> {
 
     fn goal(&mut self, name: &str, statement: &Statement) -> (Goal, Uses) {
         let clauses = &statement.clauses;
-        let (text, mut values) = match &clauses.body {
-            Some(Spanned { value: Body::From(target), span }) => self.goal_file(target, *span),
+        let GoalSource { text, uses: mut values, embedded } = match &clauses.body {
+            Some(Spanned { value: Body::From(target), span }) => self.goal_file(name, target, *span),
             Some(Spanned { value: Body::Text(quoted), span }) => {
                 self.not_empty(&quoted.value, *span, || {
                     let help = "say what is to be achieved, for instance `\"Summarize $report\"`";
                     (format!("the goal `{name}` has an empty text"), help)
                 });
-                self.quoted(quoted)
+                self.quoted(quoted).into()
             }
-            None => (Text { template: Default::default(), path: None }, Vec::new()),
+            None => (Text { template: Default::default(), path: None }, Vec::new()).into(),
         };
+        if let Some(embedded) = &embedded {
+            self.fits_embedded(name, statement, embedded);
+        }
         let converge = clauses.within.as_ref().and_then(|within| self.within(within, &mut values));
         let (when, tests) = self.condition(clauses.when.as_ref());
         let goal = Goal {
             name: name.to_owned(),
             text,
+            embedded,
             outputs: outputs(statement),
             agents: self.used_agents(name, statement),
             converge,

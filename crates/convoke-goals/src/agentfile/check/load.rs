@@ -4,12 +4,14 @@ use std::cell::Cell;
 
 use convoke_text::nearest;
 
+use super::embedded::GoalSource;
 use super::{Checker, Use, check_nested};
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::agentfile::load::{LoadError, Loader, PathContent, Skill, SkillError, folder_of, join, normal};
 use crate::agentfile::model::{Agentfile, Input, Persona, Text, Type};
 use crate::agentfile::parser::parse;
 use crate::agentfile::{Source, Span};
+use crate::embedded::WorkflowReader;
 
 /// Agentfiles in Agentfiles: not deeper than this, and not more of them.
 const DEEPEST: usize = 8;
@@ -17,7 +19,9 @@ const MOST: usize = 64;
 
 /// Which Agentfile this is, seen from the outermost.
 pub(super) struct Nesting<'l> {
-    loader: &'l dyn Loader,
+    pub(super) loader: &'l dyn Loader,
+    /// Who knows files of other kinds.
+    pub(super) reader: &'l dyn WorkflowReader,
     /// The folder it is in.
     folder: String,
     /// The files that led here.
@@ -25,21 +29,30 @@ pub(super) struct Nesting<'l> {
     /// How many have been loaded.
     loaded: &'l Cell<usize>,
     /// It is in a package, and may see nothing else.
-    packed: bool,
+    pub(super) packed: bool,
 }
 
 impl<'l> Nesting<'l> {
-    pub(super) fn outermost(loader: &'l dyn Loader, loaded: &'l Cell<usize>) -> Self {
-        Self { loader, folder: String::new(), chain: Vec::new(), loaded, packed: false }
+    pub(super) fn outermost(
+        loader: &'l dyn Loader,
+        reader: &'l dyn WorkflowReader,
+        loaded: &'l Cell<usize>,
+    ) -> Self {
+        Self { loader, reader, folder: String::new(), chain: Vec::new(), loaded, packed: false }
     }
 }
 
 impl Checker<'_> {
-    /// The text of a goal.
-    pub(super) fn goal_file(&mut self, target: &str, from: Span) -> (Text, Vec<Use>) {
+    /// What a goal is: the text of a file, or a workflow of another kind.
+    pub(super) fn goal_file(&mut self, goal: &str, target: &str, from: Span) -> GoalSource {
         let path = join(&self.nesting.folder, target);
         match self.find(target, &path) {
-            Ok(PathContent::Text(text)) => return self.loaded(&text, target, from),
+            Ok(PathContent::Text(text)) => {
+                return match self.embedded(target, &path, &text, from, goal) {
+                    Some(embedded) => embedded,
+                    None => self.loaded(&text, target, from).into(),
+                };
+            }
             Ok(PathContent::Nothing) => self.not_found(target, &path, from),
             Ok(PathContent::Folder) => {
                 self.cannot(from, format!("`{target}` is a folder"), "a goal needs a file with a text in it")
@@ -49,7 +62,7 @@ impl Checker<'_> {
             }
             Err(error) => self.refused(&error, from),
         }
-        (Text { template: Default::default(), path: Some(target.to_owned()) }, Vec::new())
+        GoalSource::without_text(target)
     }
 
     /// Who an agent is.
@@ -76,6 +89,11 @@ impl Checker<'_> {
                     return (persona, Vec::new());
                 }
             }
+            Ok(PathContent::Text(text)) if self.is_of_other_kind(&path, &text) => self.cannot(
+                from,
+                format!("`{target}` cannot be an agent"),
+                &format!("it can be a goal: `GOAL name FROM {target}`"),
+            ),
             Ok(PathContent::Text(_)) => self.cannot(
                 from,
                 format!("`{target}` cannot be an agent: its file must be .md"),
@@ -172,6 +190,7 @@ impl Checker<'_> {
         }
         let nesting = Nesting {
             loader: self.nesting.loader,
+            reader: self.nesting.reader,
             folder: folder_of(path).to_owned(),
             chain,
             loaded: self.nesting.loaded,
@@ -187,7 +206,7 @@ impl Checker<'_> {
         Some(Persona::Workflow { path: target.to_owned(), file: Box::new(file), task })
     }
 
-    fn nested_errors(&mut self, target: &str, text: &str, from: Span, mut inner: Diagnostics) {
+    pub(super) fn nested_errors(&mut self, target: &str, text: &str, from: Span, mut inner: Diagnostics) {
         inner.sort();
         // A circle is the same mistake wherever it is seen from.
         let code = match inner.iter().next() {
@@ -286,7 +305,7 @@ impl Checker<'_> {
         self.cannot(from, error.to_string(), help);
     }
 
-    fn cannot(&mut self, from: Span, message: String, help: &str) {
+    pub(super) fn cannot(&mut self, from: Span, message: String, help: &str) {
         self.diagnostics
             .error(|| Diagnostic::new(Code::CannotLoad, from, message).label("cannot be used").help(help));
     }

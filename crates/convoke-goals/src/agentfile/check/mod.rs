@@ -4,6 +4,7 @@
 //! and then the steps are gone through as they would be run, to see that every value is there when it is used.
 
 mod condition;
+mod embedded;
 mod flow;
 mod goals;
 mod load;
@@ -23,10 +24,22 @@ use super::{Span, model};
 use load::Nesting;
 use names::Names;
 
+use crate::embedded::{NoOtherKinds, WorkflowReader};
+
 /// Checks a tree. There is an [`Agentfile`] exactly if `diagnostics` has no error then, those of before included.
 pub fn check(tree: &File, loader: &dyn Loader, diagnostics: &mut Diagnostics) -> Option<Agentfile> {
+    check_with(tree, loader, &NoOtherKinds, diagnostics)
+}
+
+/// Checks a tree in which goals may be workflows of other kinds, which `reader` knows.
+pub fn check_with(
+    tree: &File,
+    loader: &dyn Loader,
+    reader: &dyn WorkflowReader,
+    diagnostics: &mut Diagnostics,
+) -> Option<Agentfile> {
     let loaded = Cell::new(0);
-    check_nested(tree, &Nesting::outermost(loader, &loaded), diagnostics)
+    check_nested(tree, &Nesting::outermost(loader, reader, &loaded), diagnostics)
 }
 
 fn check_nested(tree: &File, nesting: &Nesting<'_>, diagnostics: &mut Diagnostics) -> Option<Agentfile> {

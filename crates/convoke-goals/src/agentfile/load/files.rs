@@ -80,6 +80,21 @@ impl FileLoader {
         }
     }
 
+    /// The names of what is in a folder and of a kind, in order.
+    fn entries(&self, folder: &str, is_wanted: fn(&fs::FileType) -> bool) -> Result<Vec<String>, LoadError> {
+        let Some(real) = self.real(folder)? else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&real).map_err(|error| failed(folder, &error))? {
+            let entry = entry.map_err(|error| failed(folder, &error))?;
+            let is_wanted = entry.file_type().is_ok_and(|kind| is_wanted(&kind));
+            if let (true, Ok(name)) = (is_wanted, entry.file_name().into_string()) {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
     fn may_see(&self, real: &Path) -> bool {
         real.starts_with(&self.folder) || self.skills.iter().any(|skills| real.starts_with(skills))
     }
@@ -100,17 +115,11 @@ impl Loader for FileLoader {
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>, LoadError> {
-        let Some(real) = self.real(folder)? else { return Ok(Vec::new()) };
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&real).map_err(|error| failed(folder, &error))? {
-            let entry = entry.map_err(|error| failed(folder, &error))?;
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            if let (true, Ok(name)) = (is_file, entry.file_name().into_string()) {
-                names.push(name);
-            }
-        }
-        names.sort();
-        Ok(names)
+        self.entries(folder, fs::FileType::is_file)
+    }
+
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        self.entries(folder, fs::FileType::is_dir)
     }
 
     fn skill(&self, name: &str) -> Option<String> {

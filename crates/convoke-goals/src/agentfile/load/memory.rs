@@ -57,6 +57,14 @@ impl Loader for MemoryLoader {
         Ok(within.filter(|name| !name.contains('/')).map(str::to_owned).collect())
     }
 
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        let prefix = format!("{}/", normal(folder));
+        let within = self.files.keys().filter_map(|path| path.strip_prefix(&prefix)?.split_once('/'));
+        let mut folders: Vec<String> = within.map(|(folder, _)| folder.to_owned()).collect();
+        folders.dedup();
+        Ok(folders)
+    }
+
     fn skill(&self, name: &str) -> Option<String> {
         let folders = self.skills.iter().map(|folder| format!("{folder}/{name}"));
         folders.into_iter().find(|folder| self.find(folder) == Ok(PathContent::Folder))

@@ -3,10 +3,12 @@
 //! A [`Loader`] only says what is at a path. What may be where, and what it means, is decided by
 //! [`check`](super::check()), so that all loaders behave alike.
 
+mod beside;
 mod files;
 mod memory;
 mod skill;
 
+pub use beside::BesideLoader;
 pub use files::FileLoader;
 pub use memory::{MemoryLoader, NoFiles};
 pub use skill::{Skill, SkillError};
@@ -30,12 +32,27 @@ pub trait Loader {
     /// If the folder cannot or may not be read.
     fn names(&self, folder: &str) -> Result<Vec<String>, LoadError>;
 
+    /// The names of the folders in a folder, in alphabetical order. None if there is no such folder.
+    ///
+    /// # Errors
+    /// If the folder cannot or may not be read.
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        let _ = folder;
+        Ok(Vec::new())
+    }
+
     /// The folder of a skill that is known by its name, wherever skills are kept.
     fn skill(&self, name: &str) -> Option<String>;
 
     /// The names of the skills that are known so, for whoever has misspelt one.
     fn skill_names(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The files that name the one it loads for, outermost first, that one included. Empty for the file that everything begins
+    /// with.
+    fn chain(&self) -> &[String] {
+        &[]
     }
 }
 

@@ -5,6 +5,9 @@ use thiserror::Error;
 
 use super::{LoadError, Loader, PathContent, join, normal};
 
+/// Folders of skills in each other: not deeper than this.
+const DEEPEST: usize = 8;
+
 /// A skill, as read from its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -116,6 +119,41 @@ impl Skill {
             references: loader.names(&join(folder, "references"))?,
             folder: folder.to_owned(),
         })
+    }
+
+    /// A skill that is written in place: it has no folder, and no files but its text.
+    #[must_use]
+    pub fn written(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        instructions: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            instructions: instructions.into(),
+            allowed_tools: None,
+            scripts: Vec::new(),
+            references: Vec::new(),
+            folder: String::new(),
+        }
+    }
+
+    /// Reads the skills in a folder and below: every folder with a `SKILL.md` in it, in the order of their paths.
+    ///
+    /// # Errors
+    /// If one of them is not a skill, or cannot be read.
+    pub fn load_all(loader: &dyn Loader, folder: &str) -> Result<Vec<Self>, SkillError> {
+        let (mut skills, mut left) = (Vec::new(), vec![(folder.to_owned(), 0)]);
+        while let Some((folder, depth)) = left.pop() {
+            if loader.find(&join(&folder, "SKILL.md"))? != PathContent::Nothing {
+                skills.push(Self::load(loader, &folder)?);
+            } else if depth < DEEPEST {
+                let inner = loader.folders(&folder)?.into_iter().rev();
+                left.extend(inner.map(|inner| (join(&folder, &inner), depth + 1)));
+            }
+        }
+        Ok(skills)
     }
 
     /// Returns the prompt for an agent with this skill: the description, the instructions, and which scripts there are.

@@ -26,6 +26,7 @@ use serde_json::Value;
 
 use super::Template;
 use super::load::Skill;
+use crate::embedded::EmbeddedWorkflow;
 
 /// The longest name of a workflow, a step, a goal or an agent, in bytes.
 pub(crate) const LONGEST_NAME: usize = 200;
@@ -163,8 +164,10 @@ pub struct Text {
 pub struct Goal {
     /// What it is called. Its result is the variable of this name, unless an output of its own has the name.
     pub name: String,
-    /// The goal's text.
+    /// The goal's text. That of a workflow of another kind has the values in it that it is given.
     pub text: Text,
+    /// The workflow of another kind that it is, if it is one.
+    pub embedded: Option<EmbeddedWorkflow>,
     /// Its outputs.
     pub outputs: Vec<Output>,
     /// Who pursues it, each once; if nobody is named, the main model does.

@@ -63,6 +63,7 @@ enum SourceJson<'a> {
     Text { path: Option<&'a str>, text: String },
     Skill { name: &'a str, description: &'a str, folder: &'a str, scripts: &'a [String] },
     Workflow { path: &'a str, task: &'a str, workflow: Box<OutlineJson<'a>> },
+    Embedded { path: Option<&'a str>, of: &'a str, name: &'a str },
 }
 
 #[derive(Serialize)]
@@ -186,7 +187,14 @@ fn goal<'a>(file: &'a Agentfile, goal: &'a Goal) -> GoalJson<'a> {
     }
     GoalJson {
         name: &goal.name,
-        text: text(file, &goal.text),
+        text: goal.embedded.as_ref().map_or_else(
+            || text(file, &goal.text),
+            |workflow| SourceJson::Embedded {
+                path: goal.text.path.as_deref(),
+                of: workflow.kind(),
+                name: workflow.name(),
+            },
+        ),
         uses,
         outputs: outputs(&goal.outputs),
         agents: goal.agents.iter().map(|agent| file.agent(*agent).name.as_str()).collect(),

@@ -128,9 +128,10 @@ fn goal(file: &Agentfile, id: GoalId) -> Node {
     details.extend(goal.when.as_ref().map(|when| format!("when {}", condition(file, when))));
     details.extend(overrides(&goal.overrides));
     details.extend(supervision(goal.supervision));
-    let what = match &goal.text.path {
-        Some(path) => format!("from {path}"),
-        None => format!("\"{}\"", shortened(&template(file, &goal.text.template), 70)),
+    let what = match (&goal.text.path, &goal.embedded) {
+        (Some(path), Some(workflow)) => format!("{} {} from {path}", workflow.kind(), workflow.name()),
+        (Some(path), None) => format!("from {path}"),
+        (None, _) => format!("\"{}\"", shortened(&template(file, &goal.text.template), 70)),
     };
     let mut below = vec![Node::new(what, vec![])];
     if !details.is_empty() {

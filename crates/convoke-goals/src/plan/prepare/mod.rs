@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use super::problem::{InvalidWorkflow, ProblemKind};
 use super::{
-    Plan, PlannedAgent, PlannedGoal, PlannedNode, PlannedPersona, PlannedSequence, PreparedWorkflow,
-    SupervisedBy, flow,
+    Plan, PlannedAgent, PlannedEmbedded, PlannedGoal, PlannedNode, PlannedPersona, PlannedSequence,
+    PreparedWorkflow, SupervisedBy, WorkerSettings, flow,
 };
 use crate::agentfile::model::{LONGEST_NAME, SecurityMode, Supervision, Type};
 use crate::agentfile::template::is_value_name;
+use crate::embedded::EmbeddedWorkflow;
 use crate::equipment::Equipment;
 use crate::tree::{
     Agent, Goal, GoalNodeKind, Input, Name, Node, NodeRef, Order, Output, Persona, Sequence, Workflow,
@@ -212,18 +213,43 @@ impl<'w> Preparer<'w> {
         self.told_apart(&goal.using, place);
         let inside = layer.inside();
         let using = goal.using.iter().map(|node| self.node(node, &inside, whole.as_deref(), place, true));
+        let using = using.collect();
+        let settings = layer.settings();
         PlannedGoal {
             name: goal.name.clone(),
             text,
+            embedded: goal.embedded.as_ref().and_then(|workflow| self.embedded(workflow, &settings, place)),
             outputs: goal.outputs.clone(),
-            using: using.collect(),
+            using,
             converge,
             when,
             supervised_by: layer.supervised_by(),
-            settings: layer.settings(),
+            settings,
             bounds: bounds(&goal.overrides),
             retry: layer.retry,
             memory: layer.memory,
+        }
+    }
+
+    /// A workflow of another kind, with the model and the tools of its goal.
+    fn embedded(
+        &mut self,
+        workflow: &EmbeddedWorkflow,
+        settings: &WorkerSettings,
+        place: &NodeLocation,
+    ) -> Option<PlannedEmbedded> {
+        let mut equipment = self.equipment.clone();
+        equipment.model = settings.model.clone().or(equipment.model);
+        equipment.tools = settings.tools.clone();
+        match workflow.equip(&equipment) {
+            Ok(equipped) => Some(PlannedEmbedded { declared: workflow.clone(), equipped }),
+            Err(problems) => {
+                for why in problems {
+                    let kind = workflow.kind().to_owned();
+                    self.problems.add(place, ProblemKind::CannotEmbed { kind, why });
+                }
+                None
+            }
         }
     }
 

@@ -155,7 +155,11 @@ fn right(progress: &RunProgress, item: Item, canvas: Canvas) -> [String; 3] {
 fn summary(progress: &RunProgress, canvas: Canvas) -> Rich {
     let (settled, goals) = progress.goals();
     let used = &progress.root().used;
-    let mut parts = vec![format!("{settled} of {}", human::count(goals as u64, "goal"))];
+    let mut parts = Vec::new();
+    // A conversation has none.
+    if goals > 0 {
+        parts.push(format!("{settled} of {}", human::count(goals as u64, "goal")));
+    }
     if used.calls > 0 {
         parts.push(human::count(used.calls, "model call"));
         parts.push(format!("{} tokens", used.tokens()));

@@ -51,7 +51,7 @@ pub enum InvalidComposition {
     },
     /// A step calls a tool that nobody here has.
     #[error(
-        "step `{step}` of composition `{composition}` calls `{tool}`, which nothing here has; in a composition no client can be waited for"
+        "step `{step}` of composition `{composition}` calls `{tool}`, which nothing here has; for a client only a step of kind `tool` waits"
     )]
     MissingTool {
         /// The composition.
@@ -98,19 +98,21 @@ impl ComposedWork {
         }
         let is_here =
             |tool: &String| tools.get(tool).is_some_and(|tool| tool.spec().execution == Execution::Server);
+        // A client is waited for by a step that does nothing else.
+        let is_known = |tool: &String| tools.get(tool).is_some();
         let nested = |step: &'_ Step| match &step.action {
             Action::Parallel { branches, .. } => branches.clone(),
             _ => vec![step.clone()],
         };
         for step in composition.steps.iter().flat_map(nested) {
-            let called = match &step.action {
-                Action::Tool { tool, .. } => vec![tool.clone()],
-                Action::Agent { tools: Some(tools), .. } => tools.clone(),
-                _ => Vec::new(),
+            let missing = match &step.action {
+                Action::Tool { tool, .. } => Some(tool).filter(|tool| !is_known(tool)),
+                Action::Agent { tools: Some(tools), .. } => tools.iter().find(|tool| !is_here(tool)),
+                _ => None,
             };
-            if let Some(tool) = called.iter().find(|tool| !is_here(tool)) {
+            if let Some(tool) = missing {
                 let (composition, tool) = (name.to_owned(), tool.clone());
-                return Err(InvalidComposition::MissingTool { composition, step: step.id, tool });
+                return Err(InvalidComposition::MissingTool { composition, step: step.id.clone(), tool });
             }
         }
         // What is wrong with settings keeps a pack from being compiled.
@@ -287,6 +289,10 @@ impl Building<'_> {
             }
             Action::Tool { tool, args } => {
                 let args = args.clone();
+                let called = self.work.tools.get(tool);
+                if let Some(tool) = called.filter(|tool| tool.spec().execution == Execution::Client) {
+                    return Ok(Work::Client { tool: Arc::clone(tool), args });
+                }
                 let call = ToolStep::new(&**id, &self.work.tools, tool, move |board: &Board| {
                     board.resolved_fields(&args)
                 });

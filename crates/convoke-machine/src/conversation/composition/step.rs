@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use convoke_agent::{Agent, AnswerShape, OnRejection};
 use convoke_core::{
-    BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Toolset, Transcript,
-    Visibility,
+    BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, Toolset,
+    Transcript, Visibility,
 };
 use convoke_steps::Dag;
 use serde_json::{Map, Value, json};
@@ -14,6 +14,8 @@ use serde_json::{Map, Value, json};
 use super::board::{Board, result_of};
 use crate::conversation::activation::{Activation, Direction, objection};
 use crate::conversation::fold::is_repeat_notice;
+use crate::conversation::machine::TOOL_RESULTS;
+use crate::conversation::turn::ClientResult;
 use crate::pack::composition::{Predicate, Reduce, Strategy, Termination};
 use crate::pack::template::rendered;
 
@@ -47,6 +49,11 @@ pub(super) enum Work {
     /// The step calls the tool and leaves what it gave as text.
     Tool {
         tool: SharedStep<Board>,
+    },
+    /// A client calls the tool, and sends what it gave.
+    Client {
+        tool: Arc<dyn Tool>,
+        args: Map<String, Value>,
     },
     Branch {
         predicate: Predicate,
@@ -82,6 +89,10 @@ impl ComposedStep {
                 self.calls.fetch_add(1, Ordering::Relaxed);
                 return scope.composing().inline(&**tool, board).await;
             }
+            Work::Client { tool, args } => {
+                self.calls.fetch_add(1, Ordering::Relaxed);
+                self.wait_for_client(scope, &**tool, board.resolved_fields(args)?).await?
+            }
             Work::Branch { predicate, then, otherwise } => {
                 let way = if board.holds(predicate)? { Some(then) } else { otherwise.as_ref() };
                 tell(scope, "branch.evaluated", json!({"step_id": self.id, "taken": way})).await;
@@ -111,6 +122,21 @@ impl ComposedStep {
             Some(input) => rendered(&board.resolved(input)?),
             None => rendered(&board.input),
         })
+    }
+
+    /// Has a client call a tool. Steps run side by side, so each has a channel of its own.
+    async fn wait_for_client(
+        &self,
+        scope: &Scope,
+        tool: &dyn Tool,
+        arguments: Value,
+    ) -> Result<Value, Error> {
+        tool.check(&arguments).map_err(Error::failed)?;
+        let (channel, name) = (format!("{TOOL_RESULTS}/{}", self.id), tool.spec().name());
+        let call = json!({"step_id": self.id, "tool": name, "arguments": arguments, "channel": channel});
+        tell(scope, "client_tool_call", call).await;
+        let ClientResult { content, is_error, .. } = scope.receive::<ClientResult>(&channel).await?.payload;
+        if is_error { Err(Error::failed(content)) } else { Ok(result_of(content)) }
     }
 
     async fn let_work(
@@ -256,7 +282,7 @@ impl Step<Board> for ComposedStep {
         match &self.work {
             Work::Ask { .. } => "prompt",
             Work::Agent { .. } => "agent",
-            Work::Tool { .. } => "tool",
+            Work::Tool { .. } | Work::Client { .. } => "tool",
             Work::Branch { .. } => "branch",
             Work::Parallel { .. } => "parallel",
         }

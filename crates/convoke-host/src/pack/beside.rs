@@ -1,0 +1,122 @@
+//! What a pack names besides: JSON Schemas, workflows that its tools are, folders of skills.
+
+use std::sync::Arc;
+
+use convoke_goals::agentfile::Source;
+use convoke_goals::agentfile::load::{BesideLoader, Loader, PathContent};
+use convoke_machine::finding::{Finding, child};
+use convoke_machine::pack::CompiledPack;
+use convoke_text::nearest;
+
+use super::PackKind;
+use crate::agentfile::AgentfileKind;
+use crate::definition::{Definition, DefinitionKind};
+
+/// Where a pack says which of its tools are workflows: a place that the format leaves to whoever runs it.
+const WORKFLOWS: &str = "/metadata/convoke/workflows";
+
+/// A tool of a pack that is a workflow in a file.
+#[derive(Clone)]
+pub(super) struct ToolWorkflow {
+    pub(super) tool: String,
+    pub(super) definition: Arc<dyn Definition>,
+}
+
+/// Gives a pack the JSON Schemas that its compositions name.
+pub(super) fn add_schemas(pack: &mut CompiledPack, files: &dyn Loader, findings: &mut Vec<Finding>) {
+    let named: Vec<(String, String)> =
+        pack.schema_files().map(|(path, file)| (path, file.to_owned())).collect();
+    for (path, file) in named {
+        if let Err(why) = text_of(files, &file).and_then(|text| pack.add_schema(&file, &text)) {
+            findings.push(Finding::error(
+                "bad-schema",
+                path,
+                format!("`{file}` is not a JSON Schema: {why}"),
+            ));
+        }
+    }
+}
+
+/// The text of a file.
+fn text_of(files: &dyn Loader, file: &str) -> Result<String, String> {
+    match files.find(file) {
+        Ok(PathContent::Text(text)) => Ok(text),
+        Ok(_) => Err("there is no such file".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The workflows that tools of a pack are.
+pub(super) fn workflows(
+    pack: &CompiledPack,
+    files: &dyn Loader,
+    findings: &mut Vec<Finding>,
+) -> Vec<ToolWorkflow> {
+    let own = pack.document().get("metadata").and_then(|metadata| metadata.get("convoke"));
+    let named = own.and_then(|own| own.get("workflows")).map(|named| named.entries()).unwrap_or_default();
+    let mut workflows = Vec::new();
+    for entry in named {
+        let path = child(WORKFLOWS, &entry.name);
+        let tools = &pack.model().tools;
+        if !tools.contains_key(&entry.name) {
+            let message = format!("the pack has no tool `{}` that could be a workflow", entry.name);
+            let finding = Finding::error("unknown-tool", path, message);
+            findings.push(match nearest(&entry.name, tools.keys().map(String::as_str)) {
+                Some(meant) => finding.help(format!("did you mean `{meant}`?")),
+                None => finding.help("describe it in `tools`"),
+            });
+            continue;
+        }
+        let read = entry.node.text().ok_or_else(|| "this is not the path of a file".to_owned());
+        match read.and_then(|file| Ok((file, read_workflow(files, file)?))) {
+            Ok((file, definition)) => {
+                findings.extend(unfit(pack, &entry.name, file, &*definition, &path));
+                workflows.push(ToolWorkflow { tool: entry.name.clone(), definition });
+            }
+            Err(why) => findings.push(Finding::error("bad-workflow", path, why)),
+        }
+    }
+    workflows
+}
+
+/// The definition in a file: an Agentfile, also one in a package, or another pack.
+fn read_workflow(files: &dyn Loader, file: &str) -> Result<Arc<dyn Definition>, String> {
+    let packed = format!("{file}/Agentfile");
+    let file = match files.find(file) {
+        Ok(PathContent::Folder) => &packed,
+        _ => file,
+    };
+    let text = text_of(files, file).map_err(|why| format!("`{file}` is not a workflow: {why}"))?;
+    let inner = BesideLoader::new(files, file)?;
+    let kind: &dyn DefinitionKind = match PackKind.recognizes(file, text.as_bytes()) {
+        true => &PackKind,
+        false => &AgentfileKind,
+    };
+    let source = Source::new(file, text);
+    let (definition, diagnostics) = kind.read(&source, &inner);
+    definition.filter(|_| diagnostics.errors() == 0).ok_or_else(|| {
+        let first = diagnostics.iter().next();
+        let said = first.into_iter().flat_map(|first| std::iter::once(&first.message).chain(&first.notes));
+        let said = said.map(String::as_str).collect::<Vec<_>>().join("; ");
+        format!("`{file}` has errors in it: {said}; `convoke validate {file}` shows all of them")
+    })
+}
+
+/// What a tool's arguments do not have and its workflow needs.
+fn unfit(
+    pack: &CompiledPack,
+    tool: &str,
+    file: &str,
+    definition: &dyn Definition,
+    path: &str,
+) -> Option<Finding> {
+    let parameters = pack.model().tools.get(tool)?.parameters.as_ref()?;
+    let is_given = |name: &str| parameters["properties"].get(name).is_some();
+    let needed = definition.inputs().iter().filter(|input| input.default.is_none());
+    let missing: Vec<&str> = needed.map(|input| input.name.as_str()).filter(|name| !is_given(name)).collect();
+    let message = format!("`{file}` needs `{}`, which the tool has no parameter for", missing.join("`, `"));
+    (!missing.is_empty()).then(|| {
+        Finding::error("workflow-inputs", path, message)
+            .help("add it to `parameters` of the tool, or leave `parameters` out: then they are the inputs of the file")
+    })
+}

@@ -1,0 +1,56 @@
+//! Packs made of the files they are authored in.
+
+use std::path::Path;
+
+use convoke_goals::agentfile::Source;
+use convoke_goals::agentfile::diagnostic::Diagnostics;
+use convoke_goals::agentfile::load::PathContent;
+use convoke_machine::pack;
+
+use super::PackKind;
+use crate::HostError;
+use crate::agentfile::{beside, bytes_of};
+use crate::definition::DefinitionKind;
+
+/// A pack that was made of the files it is authored in.
+#[non_exhaustive]
+pub struct CompiledFile {
+    /// The pack, as JSON.
+    pub source: Source,
+    /// What is wrong with it.
+    pub diagnostics: Diagnostics,
+}
+
+/// Makes a pack of a file and those it names. Its id is the name of the file's folder.
+///
+/// # Errors
+/// If the file cannot be read, or it and those it names make no pack: a line each.
+pub fn compile_pack(path: &Path) -> Result<CompiledFile, HostError> {
+    let (name, bytes) = bytes_of(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let files = beside(path, &[], convoke_package::TrustStore::default());
+    let open = |file: &str| match files.find(file) {
+        Ok(PathContent::Text(text)) => Ok(text),
+        Ok(_) => Err("there is no such file".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let imported = pack::import(&id_of(path), &name, &text, &open).map_err(|errors| {
+        HostError::NotCompiled { problems: errors.iter().map(ToString::to_string).collect() }
+    })?;
+    let text = serde_json::to_string_pretty(&imported).map_err(HostError::Unwritable)? + "\n";
+    let source = Source::new(format!("{name}, compiled"), text);
+    let (_, diagnostics) = PackKind.read(&source, &*files);
+    Ok(CompiledFile { source, diagnostics })
+}
+
+/// The name of the folder that a file is in, as an id.
+fn id_of(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = whole.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let id: String = folder
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' })
+        .collect();
+    let id = id.trim_start_matches(|first: char| !first.is_ascii_lowercase());
+    if id.is_empty() { "pack".to_owned() } else { id.to_owned() }
+}

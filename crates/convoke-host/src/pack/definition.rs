@@ -1,0 +1,202 @@
+//! A pack that can be run.
+
+use std::sync::Arc;
+
+use convoke_core::{Runner, Toolset};
+use convoke_goals::agentfile::model::{Input, Type};
+use convoke_goals::{Equipment, Problem, Secrets, Values};
+use convoke_machine::conversation::{Machine, MachineState};
+use convoke_machine::pack::{CompiledPack, outline};
+use convoke_machine::stage::PackStage;
+use convoke_machine::workflow::ArtifactKind;
+use serde_json::{Map, Value, json};
+
+use super::beside::ToolWorkflow;
+use super::skills::PackSkills;
+use super::{COMPOSITION, MEMORY, MESSAGE};
+use crate::definition::{Definition, EquippedDefinition};
+use crate::nested::tool_of;
+
+pub(super) struct PackDefinition {
+    pack: Arc<CompiledPack>,
+    workflows: Vec<ToolWorkflow>,
+    skills: Arc<PackSkills>,
+    inputs: Vec<Input>,
+    /// The inputs that are no variables of the pack.
+    reserved: Vec<&'static str>,
+}
+
+impl PackDefinition {
+    pub(super) fn new(pack: CompiledPack, workflows: Vec<ToolWorkflow>, skills: PackSkills) -> Self {
+        let inputs = outline::inputs(&pack).into_iter().map(|input| {
+            let ty = match input["type"].as_str() {
+                Some("number") => Type::Number,
+                Some("integer") => Type::Int,
+                Some("boolean") => Type::Bool,
+                Some("object" | "array") => Type::Json,
+                _ => Type::String,
+            };
+            Input::new(input["name"].as_str().unwrap_or_default(), ty, input.get("default").cloned())
+        });
+        let mut inputs: Vec<Input> = inputs.collect();
+        let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
+        let offered = |name: &str| !own.iter().any(|own| own == name);
+        let functions = !pack.model().compositions.is_empty();
+        let reserved = [
+            (MESSAGE, offered(MESSAGE)),
+            (COMPOSITION, functions && offered(COMPOSITION)),
+            (MEMORY, offered(MEMORY)),
+        ];
+        let reserved: Vec<&'static str> =
+            reserved.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect();
+        inputs.extend(reserved.iter().map(|name| Input::new(*name, Type::String, Some(Value::Null))));
+        Self { inputs, reserved, workflows, skills: Arc::new(skills), pack: Arc::new(pack) }
+    }
+}
+
+impl PackDefinition {
+    /// What is to be had here, with the tools of the pack that are workflows.
+    fn tools(&self, equipment: &Equipment) -> Result<Toolset, Vec<String>> {
+        let mut tools = equipment.tools.clone();
+        for ToolWorkflow { tool: name, definition } in &self.workflows {
+            let Some(described) = self.pack.model().tools.get(name) else { continue };
+            let tool = tool_of(definition, equipment, described.parameters.clone())?;
+            // The pack says what it means by the name.
+            tools.remove(name);
+            let tool = tool.named(name).description(described.description.as_str());
+            tools.add(Arc::new(tool)).map_err(|error| vec![error.to_string()])?;
+        }
+        Ok(tools)
+    }
+
+    /// The value of an artifact: those that are JSON are values.
+    fn artifact(&self, name: &str, value: &str) -> Value {
+        let mut declared = self.pack.workflow().into_iter().flat_map(|workflow| workflow.artifacts());
+        let is_json = declared.any(|artifact| *artifact.name == *name && artifact.kind == ArtifactKind::Json);
+        let parsed = is_json.then(|| serde_json::from_str(value).ok()).flatten();
+        parsed.unwrap_or_else(|| value.into())
+    }
+}
+
+impl Definition for PackDefinition {
+    fn name(&self) -> &str {
+        let model = self.pack.model();
+        &model.id
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn inputs_schema(&self) -> Value {
+        let properties: Map<String, Value> =
+            self.inputs.iter().map(|input| (input.name.clone(), input.ty.schema())).collect();
+        let required = self.inputs.iter().filter(|input| input.default.is_none()).map(|input| &input.name);
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required.collect::<Vec<_>>(),
+            "additionalProperties": false,
+        })
+    }
+
+    fn outline(&self) -> Value {
+        outline::to_json(&self.pack)
+    }
+
+    fn outline_text(&self) -> String {
+        outline::to_text(&self.pack)
+    }
+
+    fn outline_mermaid(&self) -> Option<String> {
+        outline::to_mermaid(&self.pack)
+    }
+
+    fn names_model(&self) -> bool {
+        false
+    }
+
+    fn separate_secrets(&self, values: Values) -> (Secrets, Values) {
+        (Secrets::default(), values)
+    }
+
+    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>> {
+        let tools = self.tools(equipment)?;
+        let stage = PackStage::new(Arc::clone(&self.pack), tools, equipment.model.clone());
+        let stage = stage.with_skills(Arc::clone(&self.skills) as _);
+        let mut machine = stage.clone().machine().map_err(|error| vec![error.to_string()])?;
+        if let Some(memories) = &equipment.memories {
+            machine = machine.remembering(Arc::clone(memories));
+        }
+        Ok(Box::new(EquippedPack {
+            pack: Arc::clone(&self.pack),
+            machine,
+            stage,
+            reserved: self.reserved.clone(),
+        }))
+    }
+
+    fn is_conversation(&self) -> bool {
+        true
+    }
+
+    fn task(&self) -> Option<&str> {
+        self.reserved.iter().copied().find(|name| *name == MESSAGE)
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let artifacts = self.pack.workflow().into_iter().flat_map(|workflow| workflow.artifacts());
+        artifacts.map(|artifact| artifact.name.to_string()).collect()
+    }
+
+    fn values(&self, state: &Value) -> Values {
+        let state = serde_json::from_value::<MachineState>(state.clone()).unwrap_or_default();
+        let filled = state.context.iter().flat_map(|context| context.artifacts());
+        filled.map(|(name, value)| (name, self.artifact(name, value))).collect()
+    }
+
+    fn result(&self, state: &Value) -> Option<String> {
+        serde_json::from_value::<MachineState>(state.clone()).ok()?.last
+    }
+}
+
+struct EquippedPack {
+    pack: Arc<CompiledPack>,
+    machine: Machine,
+    stage: PackStage,
+    reserved: Vec<&'static str>,
+}
+
+impl EquippedDefinition for EquippedPack {
+    fn runner(&self) -> Runner {
+        Runner::new(&self.machine.clone().workflow())
+    }
+
+    fn part(&self) -> Runner {
+        Runner::new(&self.machine.clone().part())
+    }
+
+    fn warnings(&self) -> &[Problem] {
+        &[]
+    }
+
+    fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {
+        let mut variables: Map<String, Value> =
+            values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let mut taken = |name: &str| {
+            let given = if self.reserved.contains(&name) { variables.remove(name) } else { None };
+            given.and_then(|given| given.as_str().map(str::to_owned))
+        };
+        let (opening, function, memory) = (taken(MESSAGE), taken(COMPOSITION), taken(MEMORY));
+        if let Some(name) = &function {
+            self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
+        }
+        self.pack
+            .check_values(&variables)
+            .map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let mut state = MachineState::default();
+        state.variables = variables;
+        (state.opening, state.function, state.memory) = (opening, function, memory);
+        serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
+    }
+}
