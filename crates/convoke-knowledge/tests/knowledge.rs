@@ -1,4 +1,5 @@
 //! Knowledge through its public face: what is taken in, what is left out, what is found.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
