@@ -239,8 +239,8 @@ async fn a_run_cut_anywhere_remembers_what_it_remembered_and_adds_nothing_it_has
     let outcome = runtime.start(&Workflow::new(talk(&first)), Vec::new()).await.unwrap();
     let told = outcome.state.clone();
     let entries = store.entries(&outcome.run, 1, 100).await.unwrap();
-    for at in 1..entries.len() {
-        let cut = Fork::new(outcome.run.clone(), entries[at].seq).create(&store).await.unwrap();
+    for (at, entry) in entries.iter().enumerate().skip(1) {
+        let cut = Fork::new(outcome.run.clone(), entry.seq).create(&store).await.unwrap();
         // What is remembered by now is something else.
         let diary = Arc::new(Diary::default());
         let again = runtime.resume(&Workflow::new(talk(&diary)), cut).await.unwrap().completed().unwrap();

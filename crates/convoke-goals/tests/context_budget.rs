@@ -207,8 +207,8 @@ async fn a_run_cut_anywhere_sums_nothing_up_twice_and_one_begun_before_cuts_as_i
     let entries = store.entries(&outcome.run, 1, 1_000).await.unwrap();
     let answered =
         |upto: usize| entries[..upto].iter().filter(|entry| entry.effect == EffectKind::Model).count();
-    for at in 1..entries.len() {
-        let cut = Fork::new(outcome.run.clone(), entries[at].seq).create(&store).await.unwrap();
+    for (at, entry) in entries.iter().enumerate().skip(1) {
+        let cut = Fork::new(outcome.run.clone(), entry.seq).create(&store).await.unwrap();
         let again = summing_up();
         let resumed = runtime.resume(&rig(&again).prepare(three_goals()).workflow(), cut).await.unwrap();
         assert_eq!(text(&resumed.completed().unwrap(), "last"), "done", "cut before {at}");

@@ -24,6 +24,7 @@ mod lexer;
 mod listeners;
 mod loading;
 mod loops;
+mod memory;
 mod old_runs;
 mod on_demand;
 mod outline;

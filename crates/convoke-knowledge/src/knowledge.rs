@@ -1,31 +1,25 @@
-//! Collections of documents: added, listed, searched, removed.
+//! Collections of documents: listed, searched, removed. Adding to them is in `adding`.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Digest, Embedder, EmbeddingPurpose, Error, Passage, Retriever, Timestamp};
+use convoke_core::{BoxFuture, EmbeddingPurpose, Error, Passage, Retriever};
 use convoke_sqlite::{Database, PackedVector, StorageError};
 use convoke_tools::embedding::LazyEmbedder;
 use rusqlite::{Connection, Transaction};
 
 use crate::KnowledgeError;
-use crate::chunk::NewPassage;
-use crate::document::{self, READING};
-use crate::files::{self, FoundFiles, LeftOut, Unread};
+use crate::adding::real;
 use crate::pdf::PdfReader;
 use crate::search::{FoundPassages, VectorCache, search};
-use crate::store::{self, Collection, KnownDocument, LAYOUT, NewDocument, StoredDocument};
+use crate::store::{self, Collection, LAYOUT, StoredDocument};
 
 /// The most passages that are found at once.
 const MOST_FOUND: usize = 50;
 
 /// The longest query, in bytes: what is beyond is not looked for.
 const LONGEST_QUERY: usize = 4_000;
-
-/// The longest name, in letters.
-const LONGEST_NAME: usize = 40;
 
 /// The way something was looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,22 +37,6 @@ impl fmt::Display for SearchedBy {
             Self::WordsAndMeaning => "words and meaning",
         })
     }
-}
-
-/// What became of what was added.
-#[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct Added {
-    /// Documents that are new, or have changed.
-    pub read: u64,
-    /// Documents that are as they were.
-    pub unchanged: u64,
-    /// Documents that are gone, and were removed.
-    pub removed: u64,
-    /// Passages of what was read.
-    pub passages: u64,
-    /// What was left out, and why.
-    pub left_out: Vec<LeftOut>,
 }
 
 /// Documents that agents can look things up in, under names, in one file.
@@ -83,8 +61,8 @@ pub struct Added {
 pub struct Knowledge {
     file: Arc<Path>,
     database: Database,
-    pdf: PdfReader,
-    embedder: LazyEmbedder,
+    pub(crate) pdf: PdfReader,
+    pub(crate) embedder: LazyEmbedder,
     vectors: Arc<VectorCache>,
 }
 
@@ -113,85 +91,6 @@ impl Knowledge {
     pub fn pdf(mut self, reader: PdfReader) -> Self {
         self.pdf = reader;
         self
-    }
-
-    /// Adds files, and folders with everything in them; without any, looks again at those that were added before. What has changed is
-    /// read again, and what is gone is removed. Each document is told before it is read.
-    ///
-    /// # Errors
-    /// If something that was named is not there, or too much, or the database fails. Documents that were read until then are kept.
-    pub async fn add(
-        &self,
-        name: &str,
-        paths: &[PathBuf],
-        mut reading: impl FnMut(&Path) + Send,
-    ) -> Result<Added, KnowledgeError> {
-        check_name(name)?;
-        let named = paths.iter().map(|path| real(path)).collect::<Result<Vec<_>, _>>()?;
-        let before = self.read(known_of(name.to_owned())).await?;
-        let (known, earlier) = before.unwrap_or_default();
-        let roots = if named.is_empty() { earlier } else { named };
-        if roots.is_empty() {
-            return Err(KnowledgeError::Nothing { name: name.to_owned() });
-        }
-        let walked = roots.clone();
-        let found = tokio::task::spawn_blocking(move || files::found(&walked)).await??;
-        let FoundFiles { files, left_out, unseen } = found;
-        let texts: Vec<String> = roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
-        let owned = name.to_owned();
-        let collection = self.write(move |transaction| store::begin(transaction, &owned, &texts)).await?;
-        let mut known: BTreeMap<String, KnownDocument> =
-            known.into_iter().map(|document| (document.path.clone(), document)).collect();
-        let is_below =
-            |folders: &[PathBuf], path: &str| folders.iter().any(|one| Path::new(path).starts_with(one));
-        known.retain(|path, _| is_below(&roots, path) && !is_below(&unseen, path));
-        let embedder = self.embedder.get().await?;
-        let mut added = Added { left_out, ..Added::default() };
-        for path in files {
-            let Some(text) = path.to_str().map(str::to_owned) else {
-                added.left_out.push(LeftOut::new(&path, "its name is no text in UTF-8"));
-                continue;
-            };
-            let before = known.get(&text).map(|known| (known.digest.clone(), known.embedder.clone()));
-            let wanted = embedder.as_ref().map(|embedder| embedder.name().to_owned());
-            reading(&path);
-            let (file, pdf) = (path.clone(), self.pdf.clone());
-            let looked = move || look(&file, before.as_ref(), wanted.as_deref(), &pdf);
-            match tokio::task::spawn_blocking(looked).await? {
-                Looked::Unchanged => {
-                    known.remove(&text);
-                    added.unchanged += 1;
-                }
-                Looked::Unread(Unread::Gone) => {}
-                // Nobody knows what is in it now: what was read of it before stays.
-                Looked::Unread(Unread::Unreadable(reason)) => {
-                    known.remove(&text);
-                    added.left_out.push(LeftOut::new(&path, reason));
-                }
-                // What was known of it is out of date.
-                Looked::Unread(Unread::Unfit(reason)) => added.left_out.push(LeftOut::new(&path, reason)),
-                Looked::Changed { digest, bytes, passages } => {
-                    let vectors = match &embedder {
-                        Some(embedder) => Some(vectors(&**embedder, &passages).await?),
-                        None => None,
-                    };
-                    known.remove(&text);
-                    added.read += 1;
-                    added.passages += passages.len() as u64;
-                    let document = NewDocument { path: text, digest, bytes, passages, vectors };
-                    let keep = move |transaction: &Transaction<'_>| {
-                        store::keep(transaction, collection, &document, Timestamp::now())
-                    };
-                    self.write(keep).await?;
-                }
-            }
-        }
-        added.removed = known.len() as u64;
-        let gone = move |transaction: &Transaction<'_>| {
-            known.keys().try_for_each(|path| store::remove(transaction, collection, path))
-        };
-        self.write(gone).await?;
-        Ok(added)
     }
 
     /// Lists all collections, by their names.
@@ -279,7 +178,7 @@ impl Knowledge {
     }
 
     /// Looks something up. Where there is no file, there is nothing, and none is made.
-    async fn read<T: Default + Send + 'static>(
+    pub(crate) async fn read<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StorageError> + Send + 'static,
     ) -> Result<T, KnowledgeError> {
@@ -291,7 +190,7 @@ impl Knowledge {
         Ok(tokio::task::spawn_blocking(look).await??)
     }
 
-    async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StorageError> + Send + 'static,
     ) -> Result<T, KnowledgeError> {
@@ -320,71 +219,4 @@ impl Retriever for CollectionRetriever {
             Ok(found.map_err(Error::failed)?.passages)
         })
     }
-}
-
-fn check_name(name: &str) -> Result<(), KnowledgeError> {
-    // It becomes part of a tool's name.
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    match !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
-        true => Ok(()),
-        false => Err(KnowledgeError::Name { name: name.to_owned() }),
-    }
-}
-
-fn real(path: &Path) -> Result<PathBuf, KnowledgeError> {
-    path.canonicalize().map_err(|source| KnowledgeError::Unreadable { path: path.to_owned(), source })
-}
-
-type KnownCollection = (Vec<KnownDocument>, Vec<PathBuf>);
-
-/// What is known of a collection: its documents and what was added.
-fn known_of(name: String) -> impl FnOnce(&Connection) -> Result<Option<KnownCollection>, StorageError> {
-    move |connection| match store::collection(connection, &name)? {
-        Some(id) => Ok(Some((store::known(connection, id)?, store::roots(connection, id)?))),
-        None => Ok(None),
-    }
-}
-
-enum Looked {
-    Unchanged,
-    Changed { digest: String, bytes: u64, passages: Vec<NewPassage> },
-    Unread(Unread),
-}
-
-/// Reads a file, unless it is as it was: `before` is its digest and who made its vectors, `embedder` who would.
-fn look(
-    path: &Path,
-    before: Option<&(String, Option<String>)>,
-    embedder: Option<&str>,
-    pdf: &PdfReader,
-) -> Looked {
-    let bytes = match files::content(path) {
-        Ok(bytes) => bytes,
-        Err(unread) => return Looked::Unread(unread),
-    };
-    let digest = Digest::of_parts(&[READING, &bytes]).to_string();
-    // Without an embedder, vectors that are there stay.
-    let is_known = |(known, by): &(String, Option<String>)| {
-        *known == digest && (embedder.is_none() || by.as_deref() == embedder)
-    };
-    if before.is_some_and(is_known) {
-        return Looked::Unchanged;
-    }
-    match document::read(path, &bytes, pdf) {
-        Ok(passages) => Looked::Changed { digest, bytes: bytes.len() as u64, passages },
-        Err(reason) => Looked::Unread(Unread::Unfit(reason)),
-    }
-}
-
-async fn vectors(
-    embedder: &dyn Embedder,
-    passages: &[NewPassage],
-) -> Result<(String, Vec<PackedVector>), KnowledgeError> {
-    let text = |passage: &NewPassage| match &passage.heading {
-        Some(heading) => format!("{heading}\n{}", passage.text),
-        None => passage.text.clone(),
-    };
-    let embedded = embedder.embed(passages.iter().map(text).collect(), EmbeddingPurpose::Document).await?;
-    let packed = embedded.vectors.iter().map(|vector| PackedVector::of(vector)).collect();
-    Ok((embedder.name().to_owned(), packed))
 }

@@ -2,7 +2,8 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `knowledge` | what can be done: add, list, search, remove |
+//! | `knowledge` | what can be done: list, search, remove |
+//! | `adding` | taking documents in, and seeing what has changed |
 //! | `files` | which files there are below what was added, and why some are left out |
 //! | `document` | a file as text, by its kind |
 //! | `pdf` | the text of PDFs, read in a process of its own |
@@ -14,6 +15,7 @@
 //! what was added; read a PDF in the process that asked for it; send a text anywhere but to the embedder it was given; take a
 //! query for anything but words.
 
+mod adding;
 mod chunk;
 mod document;
 mod error;
@@ -24,9 +26,10 @@ mod search;
 mod store;
 mod tool;
 
+pub use adding::Added;
 pub use error::KnowledgeError;
 pub use files::LeftOut;
-pub use knowledge::{Added, CollectionRetriever, Knowledge, SearchedBy};
+pub use knowledge::{CollectionRetriever, Knowledge, SearchedBy};
 pub use search::FoundPassages;
 pub use store::{Collection, StoredDocument};
 pub use tool::{KNOWLEDGE_SEARCH, knowledge_search, knowledge_search_in};

@@ -1,4 +1,5 @@
 //! Knowledge through its public face: what is taken in, what is left out, what is found.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -338,7 +339,7 @@ async fn where_nobody_may_look_at_the_moment_nothing_is_forgotten() {
     {
         use std::os::unix::fs::PermissionsExt;
         let closed = place.documents().join("closed");
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
         let is_closed = fs::read_dir(&closed).is_err();
         let added = knowledge.add("k", &[], |_| {}).await.unwrap();
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();

@@ -8,6 +8,7 @@
 //!
 //! **What it must never do.** Show a workspace the memories of another; take a query for anything but words.
 
+mod assemble;
 mod kind;
 mod remarks;
 mod session;

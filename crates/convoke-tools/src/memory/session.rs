@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction};
 use serde_json::{Map, Value};
 
 use super::Memory;
+use super::assemble::assemble;
 use super::remarks::{self, NewRemark, RememberedConversation};
 use crate::database::{self, StorageError};
 
@@ -126,10 +127,10 @@ impl MemorySession for ConversationMemory {
         Box::pin(async move {
             let (text, run) = (words.text(), run.as_str().to_owned());
             let vector = self.vectors(vec![text.clone()], EmbeddingPurpose::Query).await.pop().flatten();
-            let assemble = move |connection: &Connection, conversation| {
-                remarks::assemble(connection, conversation, &run, &text, vector.as_ref())
+            let look = move |connection: &Connection, conversation| {
+                assemble(connection, conversation, &run, &text, vector.as_ref())
             };
-            self.read(assemble).await
+            self.read(look).await
         })
     }
 

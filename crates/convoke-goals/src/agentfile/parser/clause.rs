@@ -33,6 +33,10 @@ impl<'a> Parser<'a> {
             match self.clause_here() {
                 // A word may begin a clause and a statement. In the same line it is a clause if it can be one.
                 Some(clause) if statement.kind.takes(clause) => self.clause(clause, statement),
+                // Behind an agent it is not the whole file's.
+                Some(clause @ ClauseKind::Memory) if statement.kind == StatementKind::Agent => {
+                    self.misplaced(clause, statement);
+                }
                 _ if self.statement_here().is_some() => break,
                 Some(clause) => self.misplaced(clause, statement),
                 None => self.unexpected(statement.kind),
@@ -50,7 +54,9 @@ impl<'a> Parser<'a> {
             Some(ClauseKind::Supervised) | None => false,
             Some(clause) => {
                 self.indented(next)
-                    && (kind.takes(clause) || !begins_statement && kind.clauses().next().is_some())
+                    && (kind.takes(clause)
+                        || (kind, clause) == (StatementKind::Agent, ClauseKind::Memory)
+                        || !begins_statement && kind.clauses().next().is_some())
             }
         }
     }
@@ -107,6 +113,9 @@ impl<'a> Parser<'a> {
                 }
                 (StatementKind::Goal | StatementKind::Converge, ClauseKind::Requires) => diagnostic
                     .help("give `REQUIRES` to the agent, or choose a model for this goal with `MODEL`"),
+                (StatementKind::Agent, ClauseKind::Memory) => {
+                    diagnostic.help("give `MEMORY` to the goal that uses the agent, or to the whole file in a line of its own")
+                }
                 (StatementKind::Run, ClauseKind::Within) => {
                     diagnostic.replace("a step that is repeated is written", statement.keyword, "LOOP")
                 }
