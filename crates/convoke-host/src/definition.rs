@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_core::{Outline, Runner};
+use convoke_diagram::Diagram;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::{Input, SecurityMode};
@@ -50,8 +51,8 @@ pub trait Definition: Send + Sync {
     /// What it does, for people to read.
     fn outline_text(&self) -> String;
 
-    /// What it does, as a Mermaid diagram, if there is one of such files.
-    fn outline_mermaid(&self) -> Option<String> {
+    /// What it does, as a diagram, if there is one of such files.
+    fn diagram(&self) -> Option<Diagram> {
         None
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
+use convoke_diagram::Diagram;
 use convoke_goals::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use convoke_goals::agentfile::load::{Loader, PathContent};
 use convoke_goals::agentfile::model::{Input, Type};
@@ -200,8 +201,8 @@ impl Definition for PackDefinition {
         outline::to_text(&self.pack)
     }
 
-    fn outline_mermaid(&self) -> Option<String> {
-        outline::to_mermaid(&self.pack)
+    fn diagram(&self) -> Option<Diagram> {
+        outline::to_diagram(&self.pack)
     }
 
     fn names_model(&self) -> bool {

@@ -1,5 +1,6 @@
 //! `convoke inspect`
 
+use convoke_diagram::Diagram;
 use convoke_goals::agentfile::outline;
 use convoke_host::Definition;
 
@@ -28,11 +29,14 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) 
         OutlineFormat::Json => json(&**definition, output),
         _ if arguments.json => json(&**definition, output),
         OutlineFormat::Text => lines(&definition.outline_text(), output),
-        OutlineFormat::Mermaid => match definition.outline_mermaid() {
-            Some(diagram) => lines(&diagram, output),
-            None => Err(Failure::failed("there is no diagram of this file").hint("use --format text")),
-        },
+        OutlineFormat::Mermaid => lines(&diagram(&**definition)?.to_mermaid(), output),
+        OutlineFormat::Svg => lines(&diagram(&**definition)?.to_svg(), output),
     }
+}
+
+fn diagram(definition: &dyn Definition) -> Result<Diagram, Failure> {
+    let none = || Failure::failed("there is no diagram of this file").hint("use --format text");
+    definition.diagram().ok_or_else(none)
 }
 
 /// What an Agentfile does is written in the order of its documentation.

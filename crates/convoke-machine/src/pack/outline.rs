@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use convoke_diagram::{Arrow, Diagram, Item, ItemId, Shape};
 use serde_json::{Map, Value, json};
 
 use super::composition::{Action, waits};
@@ -210,38 +211,37 @@ fn speaks(state: &StateSpec) -> String {
     words
 }
 
-/// The machine as a Mermaid diagram; nothing if the pack has no workflow.
+/// The machine as a diagram, a box for each state; nothing if the pack has no workflow.
 #[must_use]
-pub fn to_mermaid(pack: &CompiledPack) -> Option<String> {
+pub fn to_diagram(pack: &CompiledPack) -> Option<Diagram> {
     let workflow = pack.model().workflow.as_ref()?;
-    // Names are free texts, which Mermaid's are not.
-    let number = |name: &str| workflow.states.get_index_of(name).unwrap_or_default();
-    let label = |text: &str| text.replace(['"', '\n', '\r', ':', ';', '#', '<', '>'], " ");
-    let mut text = "stateDiagram-v2\n".to_owned();
-    for name in workflow.states.keys() {
-        put(&mut text, format_args!("  state \"{}\" as s{}\n", label(name), number(name)));
-    }
-    put(&mut text, format_args!("  [*] --> s{}\n", number(&workflow.entry)));
+    let mut diagram = Diagram::new();
+    let start = diagram.add(Item::start());
+    let items: Vec<ItemId> = workflow
+        .states
+        .iter()
+        .map(|(name, state)| {
+            let item = Item::new(name).shape(Shape::Rounded);
+            let waits = ["external", "hybrid"].contains(&state.orchestration.as_str());
+            diagram.add(if waits { item.line(&state.orchestration) } else { item })
+        })
+        .collect();
+    let item = |name: &str| items[workflow.states.get_index_of(name).unwrap_or_default()];
+    let end = workflow.states.values().any(|state| state.terminal).then(|| diagram.add(Item::end()));
+    diagram.connect(Arrow::new(start, item(&workflow.entry)));
     for (name, state) in &workflow.states {
         for (event, target) in &state.on_event {
-            put(&mut text, format_args!("  s{} --> s{}: {}\n", number(name), number(target), label(event)));
+            diagram.connect(Arrow::new(item(name), item(target)).label(event));
         }
         if !state.on_max_visits.is_empty() {
-            let visits = state.max_visits;
-            put(
-                &mut text,
-                format_args!(
-                    "  s{} --> s{}: after {visits} visits\n",
-                    number(name),
-                    number(&state.on_max_visits)
-                ),
-            );
+            let redirect = Arrow::new(item(name), item(&state.on_max_visits));
+            diagram.connect(redirect.label(format!("after {} visits", state.max_visits)).dashed());
         }
-        if state.terminal {
-            put(&mut text, format_args!("  s{} --> [*]\n", number(name)));
+        if let Some(end) = end.filter(|_| state.terminal) {
+            diagram.connect(Arrow::new(item(name), end));
         }
     }
-    Some(text)
+    Some(diagram)
 }
 
 fn put(text: &mut String, what: std::fmt::Arguments<'_>) {

@@ -1,11 +1,11 @@
 //! The outline of a checked file: as text, as JSON, as a Mermaid chart.
 
 mod json;
-mod mermaid;
+mod diagram;
 mod text;
 
 pub use json::to_json;
-pub use mermaid::to_mermaid;
+pub use diagram::to_diagram;
 pub use text::to_text;
 
 use convoke_core::Limits;
