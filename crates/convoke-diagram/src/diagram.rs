@@ -54,7 +54,11 @@ pub struct Item {
     pub parent: Option<ItemId>,
     /// What became of it.
     pub mark: Mark,
-    /// Where a run does it: the path of its scope, by which what happened is found.
+    /// How often a run came there, if whoever made the diagram knows.
+    pub visits: Option<u64>,
+    /// What is said of that below the lines, such as how long it took; nothing if empty.
+    pub note: String,
+    /// Where a run does it: the path of its scope without repetitions, by which what happened is found.
     pub path: Option<String>,
 }
 
@@ -98,7 +102,7 @@ impl Item {
         self
     }
 
-    /// Done by a run at this path.
+    /// Done by a run at this path, which has no repetitions in it.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
@@ -153,20 +157,27 @@ impl Arrow {
         self.line = Line::Dashed;
         self
     }
+
+    /// Whether it is dashed.
+    #[must_use]
+    pub fn is_dashed(&self) -> bool {
+        self.line == Line::Dashed
+    }
 }
 
 /// Boxes, groups of them, and arrows between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagram {
+    pub(crate) title: String,
     items: Vec<Item>,
     arrows: Vec<Arrow>,
 }
 
 impl Diagram {
-    /// A diagram with nothing in it.
+    /// A diagram with nothing in it. Its title is what a picture of it is called where it cannot be seen.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
     }
 
     /// Adds a box. One that others are [within](Item::within) is a group. A box that claims to be in a group that is not in
@@ -191,8 +202,8 @@ impl Diagram {
     }
 
     /// The boxes and groups, to mark what became of them.
-    pub fn items_mut(&mut self) -> impl Iterator<Item = &mut Item> {
-        self.items.iter_mut()
+    pub fn items_mut(&mut self) -> impl Iterator<Item = (ItemId, &mut Item)> {
+        self.items.iter_mut().enumerate().map(|(number, item)| (ItemId(number), item))
     }
 
     /// The arrows, in the order they were added.

@@ -18,15 +18,13 @@ impl Diagram {
                 Line::Solid => "-->",
                 Line::Dashed => "-.->",
             };
-            let taken = match arrow.taken {
-                None | Some(0) => String::new(),
-                Some(times) => format!(" ×{times}"),
-            };
-            let text = format!("{}{taken}", escaped(&arrow.label));
+            let times = arrow.taken.filter(|times| *times > 1).map(|times| format!(" ×{times}"));
+            let text = format!("{}{}", escaped(&arrow.label), times.unwrap_or_default());
             let text = if text.is_empty() { String::new() } else { format!("|\"{}\"|", text.trim_start()) };
             put(&mut chart, format_args!("  {} {line}{text} {}\n", name(arrow.from), name(arrow.to)));
         }
         self.write_marks(&mut chart);
+        self.write_taken(&mut chart);
         chart
     }
 
@@ -34,7 +32,8 @@ impl Diagram {
         let indent = "  ".repeat(depth);
         for id in self.children(parent) {
             let item = self.item(id);
-            let lines: Vec<String> = item.lines.iter().map(|line| escaped(line)).collect();
+            let note = (!item.note.is_empty()).then_some(&item.note);
+            let lines: Vec<String> = item.lines.iter().chain(note).map(|line| escaped(line)).collect();
             let label = lines.join("<br/>");
             if self.is_group(id) {
                 put(chart, format_args!("{indent}subgraph {}[\"{label}\"]\n", name(id)));
@@ -72,6 +71,22 @@ impl Diagram {
             }
         }
     }
+
+    /// Which arrows were taken: Mermaid knows them by their numbers.
+    fn write_taken(&self, chart: &mut String) {
+        for (is_taken, style) in [(true, "stroke:#2e8b57,stroke-width:3px"), (false, "stroke-opacity:0.4")] {
+            let numbers: Vec<String> = self
+                .arrows()
+                .iter()
+                .enumerate()
+                .filter(|(_, arrow)| arrow.taken.is_some_and(|times| (times > 0) == is_taken))
+                .map(|(number, _)| number.to_string())
+                .collect();
+            if !numbers.is_empty() {
+                put(chart, format_args!("  linkStyle {} {style}\n", numbers.join(",")));
+            }
+        }
+    }
 }
 
 fn name(id: ItemId) -> String {
@@ -92,7 +107,9 @@ fn escaped(text: &str) -> String {
             '#' | '`' | '\\' | '$' | '[' | ']' | '{' | '}' | '|' | ';' => {
                 put(&mut label, format_args!("#{};", u32::from(character)));
             }
-            character if character.is_control() => label.push(' '),
+            character if character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}') => {
+                label.push(' ')
+            }
             character => label.push(character),
         }
     }

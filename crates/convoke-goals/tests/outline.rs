@@ -37,11 +37,11 @@ fn all_goals_that_may_make_a_value_and_inputs_that_only_decide_have_arrows() {
     let chart = to_diagram(&file).to_mermaid();
     for arrow in [
         "n4 -.->|\"advice\"| n6",
-        "n5 -.->|\"advice\"| n6",
-        "n0 -.->|\"kind\"| n4",
-        "n0 -.->|\"kind\"| n5",
-        "n1 -.->|\"rounds\"| n6",
-        "n2 -.->|\"loud\"| n7\n",
+        "n5 -->|\"advice\"| n6",
+        "n0 -.-> n4",
+        "n0 -.-> n5",
+        "n1 -.-> n6",
+        "n2 -.-> n7\n",
     ] {
         assert!(chart.contains(arrow), "{arrow} is not in\n{chart}");
     }

@@ -1,5 +1,7 @@
 //! PromptPacks, as the host sees them.
 
+mod way;
+
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +13,8 @@ use convoke_goals::agentfile::load::{Loader, PathContent};
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::agentfile::{Source, Span};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
-use convoke_machine::conversation::MachineState;
+use convoke_history::History;
+use convoke_machine::conversation::{MachineState, Way};
 use convoke_machine::finding::Finding;
 use convoke_machine::pack::{self, CompiledPack, looks_like_a_pack, outline};
 use convoke_machine::stage::PackStage;
@@ -202,7 +205,17 @@ impl Definition for PackDefinition {
     }
 
     fn diagram(&self) -> Option<Diagram> {
-        outline::to_diagram(&self.pack)
+        outline::to_diagram(&self.pack, None)
+    }
+
+    fn diagram_of(&self, history: &History) -> Option<Diagram> {
+        let mut diagram = outline::to_diagram(&self.pack, self.way(history).as_ref())?;
+        history.mark(&mut diagram);
+        Some(diagram)
+    }
+
+    fn way(&self, history: &History) -> Option<Way> {
+        way::taken(self.pack.workflow()?, history)
     }
 
     fn names_model(&self) -> bool {

@@ -13,6 +13,7 @@
 //! | what is waited for between turns | `wait.rs` |
 //! | what a state knows of those before it | `messages.rs` |
 //! | what listeners hear | `announce.rs` |
+//! | which way it took, afterwards | `way.rs` |
 
 mod activation;
 mod announce;
@@ -26,6 +27,7 @@ mod talk;
 mod tools;
 mod turn;
 mod wait;
+mod way;
 
 pub use activation::{Activation, ActivationError, Direction, Situation, Stage, Validator};
 pub use composition::{ComposedWork, InvalidComposition};
@@ -33,3 +35,4 @@ pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
 pub use messages::{MessagePolicy, summary};
 pub use state::{MachineState, Talk};
 pub use talk::TURN;
+pub use way::{Sign, TakenTransition, VisitedState, Way};

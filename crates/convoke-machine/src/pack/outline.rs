@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use convoke_diagram::{Arrow, Diagram, Item, ItemId, Shape};
+use convoke_core::Path;
+use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::{Map, Value, json};
 
 use super::composition::{Action, waits};
 use super::{CompiledPack, Dialect};
+use crate::conversation::Way;
 use crate::workflow::{Spec, StateSpec};
 
 /// What a pack is made of, as JSON.
@@ -211,37 +213,54 @@ fn speaks(state: &StateSpec) -> String {
     words
 }
 
-/// The machine as a diagram, a box for each state; nothing if the pack has no workflow.
+/// The machine as a diagram, a box for each state; nothing if the pack has no workflow. With the way that a conversation took, it
+/// says how often each state was entered and each arrow was taken, and where the conversation is.
 #[must_use]
-pub fn to_diagram(pack: &CompiledPack) -> Option<Diagram> {
+pub fn to_diagram(pack: &CompiledPack, way: Option<&Way>) -> Option<Diagram> {
     let workflow = pack.model().workflow.as_ref()?;
-    let mut diagram = Diagram::new();
+    let mut diagram = Diagram::new(&pack.model().name);
     let start = diagram.add(Item::start());
-    let items: Vec<ItemId> = workflow
-        .states
-        .iter()
-        .map(|(name, state)| {
-            let item = Item::new(name).shape(Shape::Rounded);
-            let waits = ["external", "hybrid"].contains(&state.orchestration.as_str());
-            diagram.add(if waits { item.line(&state.orchestration) } else { item })
-        })
-        .collect();
+    let items: Vec<ItemId> =
+        workflow.states.iter().map(|(name, state)| diagram.add(item(pack, name, state, way))).collect();
     let item = |name: &str| items[workflow.states.get_index_of(name).unwrap_or_default()];
-    let end = workflow.states.values().any(|state| state.terminal).then(|| diagram.add(Item::end()));
-    diagram.connect(Arrow::new(start, item(&workflow.entry)));
+    let is_last = |state: &StateSpec| state.terminal || state.on_event.is_empty();
+    let end = workflow.states.values().any(is_last).then(|| diagram.add(Item::end()));
+    let mut connect = |mut arrow: Arrow, taken: &dyn Fn(&Way) -> u64| {
+        arrow.taken = way.map(taken);
+        diagram.connect(arrow);
+    };
+    connect(Arrow::new(start, item(&workflow.entry)), &|way| u64::from(way.visits(&workflow.entry) > 0));
     for (name, state) in &workflow.states {
         for (event, target) in &state.on_event {
-            diagram.connect(Arrow::new(item(name), item(target)).label(event));
+            let arrow = Arrow::new(item(name), item(target)).label(event);
+            connect(arrow, &|way| way.taken(name, event));
         }
         if !state.on_max_visits.is_empty() {
             let redirect = Arrow::new(item(name), item(&state.on_max_visits));
-            diagram.connect(redirect.label(format!("after {} visits", state.max_visits)).dashed());
+            let redirect = redirect.label(format!("after {} visits", state.max_visits)).dashed();
+            connect(redirect, &|way| way.redirected(name));
         }
-        if let Some(end) = end.filter(|_| state.terminal) {
-            diagram.connect(Arrow::new(item(name), end));
+        if let Some(end) = end.filter(|_| is_last(state)) {
+            connect(Arrow::new(item(name), end), &|way| u64::from(way.current == *name));
         }
     }
     Some(diagram)
+}
+
+fn item(pack: &CompiledPack, name: &str, state: &StateSpec, way: Option<&Way>) -> Item {
+    let mut item = Item::new(name).shape(Shape::Rounded);
+    if !state.composition.is_empty() {
+        item = item.line(format!("runs {}", state.composition));
+    } else if ["external", "hybrid"].contains(&state.orchestration.as_str()) {
+        item = item.line(&state.orchestration);
+    }
+    let workflow = Path::join(&Path::from(""), &pack.model().id, 1);
+    item = item.at(Path::join(&workflow, name, 1).as_str());
+    if let Some(way) = way {
+        item.visits = Some(way.visits(name));
+        item.mark = if way.current == name { Mark::Active } else { Mark::None };
+    }
+    item
 }
 
 fn put(text: &mut String, what: std::fmt::Arguments<'_>) {

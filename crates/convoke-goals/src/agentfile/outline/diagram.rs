@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use convoke_core::Path;
 use convoke_diagram::{Arrow, Diagram, Item, ItemId, Shape};
 
 use super::{condition, outputs, within};
@@ -10,34 +11,39 @@ use crate::agentfile::model::{
 };
 
 /// The file as a diagram: a group per step with its goals in it, arrows for the order, dashed arrows for values that one goal
-/// makes and another uses, in its text or to decide whether and how often it is done.
+/// makes and another uses, in its text or to decide whether and how often it is done. An arrow for the order has the values as
+/// well that go the same way.
 #[must_use]
 pub fn to_diagram(file: &Agentfile) -> Diagram {
-    let mut diagram = Diagram::new();
+    let mut diagram = Diagram::new(&*file.name);
     let mut made = Makers::default();
     for input in &file.inputs {
         let item = diagram.add(Item::new(format!("{}: {}", input.name, input.ty)).shape(Shape::Input));
+        made.inputs.push(item);
         if let Some(id) = file.variable_named(&input.name) {
             made.only(id, item);
         }
     }
+    let workflow = Path::join(&Path::from(""), &file.name, 1);
     let mut values: Vec<Arrow> = Vec::new();
+    let mut order: Vec<Arrow> = Vec::new();
     let mut last_step: Option<ItemId> = None;
     for step in &file.steps {
-        let group = diagram.add(Item::new(title(file, step)).at(step.name.clone()));
+        let path = Path::join(&workflow, &step.name, 1);
+        let group = diagram.add(title(file, step).at(path.as_str()));
         let decides = step.when.iter().flat_map(|when| when.variables());
         values.extend(made.arrows(file, decides.chain(repeated(step)), group));
         let before = made.clone();
         let mut previous: Option<ItemId> = None;
         for id in &step.goals {
             let goal = file.goal(*id);
-            let path = format!("{}/{}", step.name, goal.name);
-            let item = diagram.add(goal_item(file, *id).within(group).at(path));
+            let path = Path::join(&path, &goal.name, 1);
+            let item = diagram.add(goal_item(file, *id).within(group).at(path.as_str()));
             let known = if step.kind == StepKind::Parallel { &before } else { &made };
             values.extend(known.arrows(file, used_by(file, goal), item));
             if step.kind != StepKind::Parallel {
                 if let Some(previous) = previous {
-                    diagram.connect(Arrow::new(previous, item));
+                    order.push(Arrow::new(previous, item));
                 }
                 previous = Some(item);
             }
@@ -54,39 +60,58 @@ pub fn to_diagram(file: &Agentfile) -> Diagram {
             }
         }
         if let Some(last) = last_step.replace(group) {
-            diagram.connect(Arrow::new(last, group));
+            order.push(Arrow::new(last, group));
         }
     }
-    values.into_iter().for_each(|value| diagram.connect(value));
+    joined(order, values).into_iter().for_each(|arrow| diagram.connect(arrow));
     diagram
 }
 
-fn title(file: &Agentfile, step: &Step) -> String {
-    let mut title = step.name.clone();
+/// One arrow for everything that goes from one item to another, with all their labels.
+fn joined(order: Vec<Arrow>, values: Vec<Arrow>) -> Vec<Arrow> {
+    let mut arrows = order;
+    for value in values {
+        let known = arrows.iter_mut().find(|known| (known.from, known.to) == (value.from, value.to));
+        match known {
+            None => arrows.push(value),
+            Some(known) if known.label.split(", ").any(|label| label == value.label) => {}
+            Some(known) if known.label.is_empty() => known.label = value.label,
+            Some(known) => known.label = format!("{}, {}", known.label, value.label),
+        }
+    }
+    arrows
+}
+
+fn title(file: &Agentfile, step: &Step) -> Item {
+    let mut item = Item::new(&step.name);
     match step.kind {
         StepKind::Sequence => {}
-        StepKind::Parallel => title.push_str(" (in parallel)"),
-        StepKind::Loop(times) => title.push_str(&format!(" (repeated within {})", within(file, times))),
+        StepKind::Parallel => item = item.line("in parallel"),
+        StepKind::Loop(times) => item = item.line(format!("↻ repeated within {}", within(file, times))),
     }
-    if let Some(when) = &step.when {
-        title.push_str(&format!(" when {}", condition(file, when)));
+    match &step.when {
+        Some(when) => item.line(format!("when {}", condition(file, when))),
+        None => item,
     }
-    title
 }
 
 /// The items that a variable may have its value from.
 #[derive(Clone, Default)]
-struct Makers(HashMap<VariableId, Vec<ItemId>>);
+struct Makers {
+    items: HashMap<VariableId, Vec<ItemId>>,
+    /// Those that are inputs, whose boxes say already what they give.
+    inputs: Vec<ItemId>,
+}
 
 impl Makers {
     /// An item that makes it in any case.
     fn only(&mut self, id: VariableId, item: ItemId) {
-        self.0.insert(id, vec![item]);
+        self.items.insert(id, vec![item]);
     }
 
     /// An item that may make it.
     fn also(&mut self, id: VariableId, item: ItemId) {
-        self.0.entry(id).or_default().push(item);
+        self.items.entry(id).or_default().push(item);
     }
 
     /// Dashed arrows to an item from what makes the values it uses.
@@ -97,8 +122,11 @@ impl Makers {
         item: ItemId,
     ) -> Vec<Arrow> {
         let arrows = used.flat_map(|id| {
-            let from = self.0.get(id).into_iter().flatten().filter(|from| **from != item);
-            from.map(|from| Arrow::new(*from, item).label(&file.variable(*id).name).dashed())
+            let from = self.items.get(id).into_iter().flatten().filter(|from| **from != item);
+            from.map(|from| {
+                let arrow = Arrow::new(*from, item).dashed();
+                if self.inputs.contains(from) { arrow } else { arrow.label(&file.variable(*id).name) }
+            })
         });
         arrows.collect()
     }
@@ -141,7 +169,7 @@ fn goal_item(file: &Agentfile, id: GoalId) -> Item {
         item = item.line(format!("by {}", agents.join(", ")));
     }
     if let Some(times) = goal.converge {
-        item = item.shape(Shape::Rounded).line(format!("improved within {}", within(file, times)));
+        item = item.shape(Shape::Rounded).line(format!("↻ improved within {}", within(file, times)));
     }
     if let Some(when) = &goal.when {
         item = item.line(format!("when {}", condition(file, when)));
