@@ -120,7 +120,7 @@ pub(crate) enum Command {
     Validate(Validate),
     /// Write Agentfiles in the one way they are written.
     Fmt(Fmt),
-    /// Look at an Agentfile or a pack: its inputs, and what is done in which order.
+    /// Look at an Agentfile or a pack: its inputs, and what is done in which order; as text or as a diagram.
     Inspect(Inspect),
     /// Make a pack of the files it is authored in, or of one in YAML.
     Compile(Compile),
@@ -145,7 +145,7 @@ pub(crate) enum Command {
 pub(crate) enum StoredCommand {
     /// List runs, newest first.
     Runs(Runs),
-    /// Look at a run: what it did, what it spent, how it ended, what it waits for.
+    /// Look at a run: what it did, what it spent, how it ended, what it waits for; as text or as a diagram.
     Show(Show),
     /// Tell everything that happened in a run, in order, from its journal; as text, JSON, or a page.
     Replay(Replay),
@@ -373,6 +373,9 @@ pub(crate) struct Inspect {
     /// As what to show it; `--json` is the same as `--format json`.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: OutlineFormat,
+    /// Write the diagram to this file instead of printing it.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Where skills are kept that the file names without a path.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) skills: Vec<PathBuf>,
@@ -388,7 +391,7 @@ pub(crate) struct Compile {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// As what to show a file.
+/// As what to show a file or a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutlineFormat {
     /// A tree.
@@ -397,6 +400,8 @@ pub(crate) enum OutlineFormat {
     Json,
     /// A Mermaid flow chart.
     Mermaid,
+    /// A picture.
+    Svg,
 }
 
 const AFTER_RUNS: &str = "\
@@ -451,6 +456,12 @@ pub(crate) struct Show {
     /// Print whole texts instead of one line each.
     #[arg(long)]
     pub(crate) full: bool,
+    /// As what to show it; a diagram has what happened in it. `--json` is the same as `--format json`.
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with_all = ["state", "full"])]
+    pub(crate) format: OutlineFormat,
+    /// Write the diagram to this file instead of printing it.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 const AFTER_REPLAY: &str = "\

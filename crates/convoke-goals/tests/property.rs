@@ -52,7 +52,7 @@ fn all_of_it(text: &str) {
     assert_eq!(shown.is_empty(), diagnostics.is_empty());
     let _ = to_json(&source, &diagnostics);
     if let Some(file) = file {
-        let _ = (outline::to_text(&file), outline::to_json(&file), outline::to_mermaid(&file));
+        let _ = (outline::to_text(&file), outline::to_json(&file), outline::to_diagram(&file).to_mermaid());
         // What the language accepts can be run.
         let mut equipment = Equipment::default();
         equipment.models = Some(Arc::new(AnyModel));

@@ -19,6 +19,7 @@
 //! | what a fork could replace, and would do anew | [`History::cut_by_fork`], [`check_outcome`] |
 //! | what a model was told | [`Conversations`] |
 //! | how the run ended | [`History::ending`] |
+//! | what became of a diagram of its workflow, and one of what it is made of | [`History::mark`], [`History::diagram`] |
 //! | what it waits for | [`History::questions`] |
 //! | everything that happened, with its texts: as items, JSON, a page, a session log | [`account`] |
 //! | a run, its effects, questions, events and sums as JSON | [`json`] |
@@ -35,6 +36,7 @@ mod attempt;
 mod chronicle;
 mod conversation;
 mod detail;
+mod diagram;
 mod display_status;
 mod effect;
 mod ending;

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_core::{Outline, Runner};
+use convoke_diagram::Diagram;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::{Input, SecurityMode};
 use convoke_goals::agentfile::{Agentfile, Source};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
+use convoke_history::History;
+use convoke_machine::conversation::Way;
 use serde_json::Value;
 
 use crate::HostError;
@@ -50,8 +53,24 @@ pub trait Definition: Send + Sync {
     /// What it does, for people to read.
     fn outline_text(&self) -> String;
 
-    /// What it does, as a Mermaid diagram, if there is one of such files.
-    fn outline_mermaid(&self) -> Option<String> {
+    /// What it does, as a diagram, if there is one of such files. Items that a run does something at say where:
+    /// [`Item::at`](convoke_diagram::Item::at) is given the path of their scope, from the name of the workflow on and without
+    /// repetitions.
+    fn diagram(&self) -> Option<Diagram> {
+        None
+    }
+
+    /// The same with what became of it in a run. Whoever knows more than paths say, such as which of several arrows was taken,
+    /// puts that into the diagram before [`History::mark`] adds the rest.
+    fn diagram_of(&self, history: &History) -> Option<Diagram> {
+        let mut diagram = self.diagram()?;
+        history.mark(&mut diagram);
+        Some(diagram)
+    }
+
+    /// The way that a run of it took through its states, if it has such.
+    fn way(&self, history: &History) -> Option<Way> {
+        let _ = history;
         None
     }
 

@@ -16,7 +16,7 @@
 //! | `store` | where runs are kept, and how they are moved |
 //! | `telemetry` | traces, metrics and the log |
 //! | `checkup` | whether all of it is in order here |
-//! | `gist`, `resumable` | what a stored run was given and came to; whether it can go on |
+//! | `gist`, `drawn`, `resumable` | what a stored run was given and came to; it as a diagram; whether it can go on |
 //! | `packages` | where keys and packages are kept, and which one a name means |
 //! | `changes` | what has changed in a file since a run of it began |
 //! | `skills` | folders of skills that are not there |
@@ -34,6 +34,7 @@ mod changes;
 pub mod chat;
 mod checkup;
 mod definition;
+mod drawn;
 mod equipment;
 mod error;
 mod fingerprints;
@@ -68,7 +69,9 @@ pub use agentfile::{AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, 
 pub use answer::{InvalidAnswer, json_answer, media_answer};
 pub use changes::{ChangedText, changed_texts};
 pub use checkup::{CheckResult, Checkup, ServiceStanding};
+pub use convoke_machine::conversation::{TakenTransition, VisitedState, Way};
 pub use definition::{Definition, DefinitionKind, EquippedDefinition, LoadedFile, counted};
+pub use drawn::{diagram_of, way_of};
 pub use error::HostError;
 pub use follow::{FollowedRun, FollowedState};
 pub use gist::{gist, last_text};

@@ -1,17 +1,19 @@
 //! `convoke inspect`
 
+use convoke_diagram::Diagram;
 use convoke_goals::agentfile::outline;
 use convoke_host::Definition;
 
+use super::drawing::{draw, lines, only_diagrams_go_to_files};
 use crate::arguments::{Arguments, Inspect, OutlineFormat};
 use crate::configuration;
 use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::host;
 use crate::terminal::Output;
-use crate::terminal::text::clean;
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) -> Result<(), Failure> {
+    only_diagrams_go_to_files(wanted.format, arguments.json, wanted.output.as_deref())?;
     let config = configuration::load(arguments)?;
     let skills = configuration::skills(&config, &wanted.skills, output)?;
     let checked = host::of(arguments, config)?.load_with(&wanted.file, &skills)?;
@@ -28,11 +30,15 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) 
         OutlineFormat::Json => json(&**definition, output),
         _ if arguments.json => json(&**definition, output),
         OutlineFormat::Text => lines(&definition.outline_text(), output),
-        OutlineFormat::Mermaid => match definition.outline_mermaid() {
-            Some(diagram) => lines(&diagram, output),
-            None => Err(Failure::failed("there is no diagram of this file").hint("use --format text")),
-        },
+        OutlineFormat::Mermaid | OutlineFormat::Svg => {
+            draw(&diagram(&**definition)?, wanted.format, wanted.output.as_deref(), output)
+        }
     }
+}
+
+fn diagram(definition: &dyn Definition) -> Result<Diagram, Failure> {
+    let none = || Failure::failed("there is no diagram of this file").hint("use --format text");
+    definition.diagram().ok_or_else(none)
 }
 
 /// What an Agentfile does is written in the order of its documentation.
@@ -41,9 +47,4 @@ fn json(definition: &dyn Definition, output: &mut Output) -> Result<(), Failure>
         Some(file) => output.json(&outline::to_json(file)),
         None => output.json(&definition.outline()),
     }
-}
-
-/// Texts of the file are in it: nothing in them may move the cursor.
-fn lines(text: &str, output: &mut Output) -> Result<(), Failure> {
-    text.lines().try_for_each(|line| output.plain(&clean(line)))
 }

@@ -9,6 +9,7 @@ mod compile;
 mod config;
 mod confirm;
 mod doctor;
+mod drawing;
 mod fmt;
 mod fork;
 mod init;

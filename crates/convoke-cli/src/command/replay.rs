@@ -50,7 +50,10 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
         return session.output.json(&view);
     }
     if let Some(file) = &arguments.html {
-        let page = Page { history: &history, gist: &gist, items: &items, filter: &filter, now: session.now };
+        let (now, diagram) = (session.now, convoke_host::diagram_of(&history));
+        // What is drawn is the whole run: it says nothing about an earlier moment of it.
+        let diagram = diagram.as_ref().filter(|_| arguments.at.is_none());
+        let page = Page { history: &history, gist: &gist, items: &items, filter: &filter, now, diagram };
         let page = page.html();
         return write_page(session, &history, &page, file.as_deref(), arguments.force);
     }

@@ -4,10 +4,13 @@ use convoke_core::RunStatus;
 use convoke_history::History;
 use convoke_history::account::{EffectRenderer, TextBlock};
 use convoke_history::json::HistoryView;
+use convoke_host::Way;
 
-use crate::arguments::Show;
+use super::drawing::{draw, only_diagrams_go_to_files};
+use crate::arguments::{OutlineFormat, Show};
 use crate::failure::Failure;
 use crate::fork_advice;
+use crate::human;
 use crate::render::{BlockLines, doubts, header, open_question, tree};
 use crate::select;
 use crate::session::Session;
@@ -15,17 +18,25 @@ use crate::shell;
 use crate::terminal::{Rich, Tone};
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(), Failure> {
+    only_diagrams_go_to_files(arguments.format, session.json, arguments.output.as_deref())?;
     let record = select::run(session, &arguments.run).await?;
     let history = History::load(&*session.store, &record.id).await?;
     let gist = convoke_host::gist(&history);
-    if session.json {
-        let view = HistoryView::new(&history, &gist, session.now);
+    let way = convoke_host::way_of(&history);
+    if session.json || arguments.format == OutlineFormat::Json {
+        let way = way.and_then(|way| serde_json::to_value(way).ok());
+        let view = HistoryView::new(&history, &gist, session.now).way(way);
         return session.output.json(&view);
+    }
+    if arguments.format != OutlineFormat::Text {
+        let diagram = convoke_host::diagram_of(&history).ok_or_else(|| no_diagram(&history))?;
+        return draw(&diagram, arguments.format, arguments.output.as_deref(), session.output);
     }
     let sections = [
         header(&history, session.now, session.output.width()),
         texts(session, &gist.inputs_blocks(), arguments),
         whole_tree(session, &history, arguments),
+        texts(session, &way.as_ref().map(way_blocks).unwrap_or_default(), arguments),
         doubts(session, &history),
         questions(session, &history, arguments),
         error(session, &history),
@@ -46,6 +57,30 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(
         session.output.note(&note);
     }
     Ok(())
+}
+
+fn no_diagram(history: &History) -> Failure {
+    Failure::failed(format!("nothing is known of what run {} is made of", history.record.id))
+        .hint("only runs of files, and of programs that keep an outline with them, can be drawn")
+}
+
+/// The states that a run went through, and how.
+fn way_blocks(way: &Way) -> Vec<TextBlock> {
+    let states = way.states.iter().map(|state| {
+        let here = if state.state == way.current { ", where it is" } else { "" };
+        format!("{}: {}{here}", state.state, human::count(state.visits, "visit"))
+    });
+    let moves = way.transitions.iter().map(|taken| {
+        let times = if taken.times > 1 { format!(", {} times", taken.times) } else { String::new() };
+        let instead = match &taken.instead_of[..] {
+            [] => String::new(),
+            passed => format!(" instead of {}", passed.join(", ")),
+        };
+        format!("{} → {}{instead}, on {}{times}", taken.from, taken.to, taken.event)
+    });
+    let blocks = [("states", states.collect::<Vec<_>>()), ("moves", moves.collect::<Vec<_>>())];
+    let blocks = blocks.into_iter().filter(|(_, lines)| !lines.is_empty());
+    blocks.map(|(label, lines)| TextBlock::new(label, lines.join("\n"))).collect()
 }
 
 /// Texts, all of them or their beginnings.

@@ -97,7 +97,7 @@ fn nothing_in_a_file_controls_the_terminal() {
     assert!(!seen.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{seen:?}");
     let place = Place::empty();
     place.write("Agentfile", "NAME plan\nGOAL a \"\u{1b}[31mLook\"\nRUN main USING a\n");
-    for format in ["text", "mermaid", "json"] {
+    for format in ["text", "mermaid", "svg", "json"] {
         let seen = place.seen(&["inspect", "--format", format]);
         assert!(!seen.contains('\u{1b}') && seen.ends_with("--- exit 0\n"), "{seen:?}");
     }
@@ -257,4 +257,22 @@ fn configurations_and_policies_are_called_what_they_are() {
     let mut piped = assert_cmd::cargo::cargo_bin_cmd!("convoke");
     let piped = piped.args(["fmt", "--check", "-"]).write_stdin("NAME  u\n").output().unwrap();
     assert!(stderr(&piped).contains("`convoke fmt -`"), "{}", stderr(&piped));
+}
+
+#[test]
+fn a_run_is_drawn_with_what_became_of_its_goals() {
+    let place = Place::empty();
+    place.write(
+        "Agentfile",
+        "NAME plan\nINPUT kind:bug|wish\nGOAL warn \"Warn\" WHEN $kind IS bug\nGOAL praise \"Praise\"\nRUN main USING warn, praise\n",
+    );
+    let run =
+        place.convoke(&["run", "--id", "one", "-m", "scripted/rehearsal", "-i", "kind=wish", "--no-input"]);
+    assert!(run.status.success(), "{}", stderr(&run));
+    let chart = stdout(&place.convoke(&["show", "one", "--format", "mermaid"]));
+    assert!(chart.contains("n3[\"praise<br/>✓ "), "{chart}");
+    assert!(chart.contains("class n2 untouched") && chart.contains("class n1,n3 done"), "{chart}");
+    assert!(chart.contains("linkStyle 0,1 stroke-opacity"), "{chart}");
+    let svg = stdout(&place.convoke(&["show", "one", "--format", "svg"]));
+    assert!(svg.starts_with("<svg ") && svg.contains("<title>plan</title>"), "{svg}");
 }

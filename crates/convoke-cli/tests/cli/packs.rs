@@ -134,6 +134,16 @@ fn a_conversation_over_a_pack_goes_on_in_other_processes_and_waits_for_an_event(
     assert_eq!(say("I want my money").status.code(), Some(5));
     let asked = stdout(&place.convoke(&["questions"]));
     assert!(asked.contains("state: refund"), "{asked}");
+    // Where it waits is read off its journal: its context is nowhere on record yet.
+    let shown = stdout(&place.convoke(&["show", "desk"]));
+    let way = "states    │ intake: 1 visit\n          │ solve: 1 visit\n          │ refund: 1 visit, where it is\n\
+               moves     │ intake → solve, on Understood\n          │ solve → refund, on RefundNeeded\n";
+    assert!(shown.contains(way), "{shown}");
+    let chart = stdout(&place.convoke(&["show", "desk", "--format", "mermaid"]));
+    assert!(chart.contains("n3([\"refund<br/>external<br/>waits\"])"), "{chart}");
+    assert!(chart.contains("class n3 waiting") && chart.contains("class n4 untouched"), "{chart}");
+    let waiting: serde_json::Value =
+        serde_json::from_slice(&place.convoke(&["show", "desk", "--json"]).stdout).unwrap();
 
     // A person elsewhere decides; the run goes on with it in a process of its own.
     assert!(place.convoke(&["send", "desk", "Approved", "\"by the till\""]).status.success());
@@ -141,6 +151,22 @@ fn a_conversation_over_a_pack_goes_on_in_other_processes_and_waits_for_an_event(
     assert_eq!((ended.status.code(), stdout(&ended).trim()), (Some(0), "Goodbye."), "{}", stderr(&ended));
     let shown = stdout(&place.convoke(&["show", "desk"]));
     assert!(shown.contains("customer: ada") && shown.contains("Goodbye."), "{shown}");
+    assert!(shown.contains("goodbye: 1 visit, where it is"), "{shown}");
+    // What its context says in the end agrees with what its journal said before.
+    let ended: serde_json::Value =
+        serde_json::from_slice(&place.convoke(&["show", "desk", "--json"]).stdout).unwrap();
+    let moves = |shown: &serde_json::Value| shown["way"]["transitions"].as_array().unwrap().clone();
+    assert_eq!(moves(&ended)[..2], moves(&waiting)[..]);
+    assert_eq!(ended["way"]["current"], "goodbye");
+    let written = place.convoke(&["show", "desk", "--format", "svg", "-o", "desk.svg"]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let svg = std::fs::read_to_string(place.path().join("desk.svg")).unwrap();
+    assert_eq!(svg.matches("dg-taken-end)").count(), 5, "{svg}");
+    let page = stdout(&place.convoke(&["replay", "desk", "--html", "-"]));
+    assert!(page.contains("<img src=\"data:image/svg+xml;base64,"), "{page}");
+    let refused = place.convoke(&["show", "desk", "-o", "desk.txt"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("add `--format svg`"), "{}", stderr(&refused));
     let calls = place.convoke(&["runs", "--json"]);
     let calls: serde_json::Value = serde_json::from_slice(&calls.stdout).unwrap();
     let run = calls.as_array().map_or(&calls["runs"][0], |runs| &runs[0]);
@@ -190,6 +216,7 @@ fn a_pack_with_a_composition_and_agents_is_valid_drawn_and_run() {
     );
     let shown = stdout(&place.convoke(&["show", "urgent"]));
     assert!(shown.contains("both_sides") && shown.contains("mood"), "{shown}");
+    assert!(shown.contains("moves     │ triage → manager, on Urgent"), "{shown}");
     // As a function it only sorts, and what there is none of is said before anything is paid for.
     let called = run("called", &["-i", "composition=look_at", "-i", "message=It is broken!"]);
     assert_eq!(stdout(&called).trim(), r#"{"summary":"A letter."}"#, "{}", stderr(&called));

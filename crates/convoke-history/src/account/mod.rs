@@ -25,7 +25,7 @@
 //!     let gist = Gist::default();
 //!     let items = record_items(&history, &gist, None);
 //!     let filter = Filter::new(None, &[ItemKind::Failure], None);
-//!     let page = Page { history: &history, gist: &gist, items: &items, filter: &filter, now: Timestamp::now() };
+//!     let page = Page { history: &history, gist: &gist, items: &items, filter: &filter, now: Timestamp::now(), diagram: None };
 //!     Ok(page.html())
 //! }
 //! ```

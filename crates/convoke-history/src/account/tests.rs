@@ -56,7 +56,8 @@ fn every_form_has_what_the_filter_keeps() {
     assert_eq!(document["events"][1]["about"], json!(["tool", "failure"]));
     assert_eq!((&document["result"], &document["inputs"]["count"]), (&json!("done"), &json!(3)));
 
-    let page = |filter| Page { history: &history, gist: &gist, items: &items, filter, now }.html();
+    let page =
+        |filter| Page { history: &history, gist: &gist, items: &items, filter, now, diagram: None }.html();
     assert!(page(&failures).contains("404") && !page(&failures).contains("hello"));
     let whole = page(&Filter::default());
     assert!(whole.contains("&lt;b&gt;hi&lt;/b&gt;") && !whole.contains("<b>hi"), "nothing said is markup");

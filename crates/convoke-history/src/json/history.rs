@@ -20,6 +20,9 @@ pub struct HistoryView<'a> {
     questions: Vec<QuestionView<'a>>,
     effects: Vec<EffectView<'a>>,
     tree: NodeView<'a>,
+    /// The way it took through the states of its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way: Option<Value>,
 }
 
 impl<'a> HistoryView<'a> {
@@ -39,6 +42,13 @@ impl<'a> HistoryView<'a> {
                 .map(|effect| EffectView::new(history, effect, &mut prompts))
                 .collect(),
             tree: NodeView::root(history),
+            way: None,
         }
+    }
+
+    /// With the way it took through the states of its file.
+    #[must_use]
+    pub fn way(self, way: Option<Value>) -> Self {
+        Self { way, ..self }
     }
 }

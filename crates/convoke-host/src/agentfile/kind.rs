@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
+use convoke_diagram::Diagram;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::Input;
@@ -103,8 +104,8 @@ impl Definition for AgentfileDefinition {
         outline::to_text(&self.0)
     }
 
-    fn outline_mermaid(&self) -> Option<String> {
-        Some(outline::to_mermaid(&self.0))
+    fn diagram(&self) -> Option<Diagram> {
+        Some(outline::to_diagram(&self.0))
     }
 
     fn names_model(&self) -> bool {

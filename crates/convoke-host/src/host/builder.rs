@@ -23,10 +23,14 @@ pub struct HostBuilder {
     downloads: DownloadObserver,
 }
 
+/// The kinds of files that every host knows.
+pub(crate) fn own_kinds() -> Vec<Arc<dyn DefinitionKind>> {
+    vec![Arc::new(PackKind), Arc::new(AgentfileKind)]
+}
+
 impl HostBuilder {
     pub(super) fn new(config: Config) -> Self {
-        let kinds: Vec<Arc<dyn DefinitionKind>> = vec![Arc::new(PackKind), Arc::new(AgentfileKind)];
-        Self { config, store_file: None, store: None, kinds, downloads: Arc::new(|_| {}) }
+        Self { config, store_file: None, store: None, kinds: own_kinds(), downloads: Arc::new(|_| {}) }
     }
 
     /// Keeps runs in this file, instead of where they are kept by default.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use convoke_core::{Runner, Toolset};
+use convoke_diagram::Diagram;
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
-use convoke_machine::conversation::{Machine, MachineState};
+use convoke_history::History;
+use convoke_machine::conversation::{Machine, MachineState, Way};
 use convoke_machine::pack::{CompiledPack, outline};
 use convoke_machine::stage::PackStage;
 use convoke_machine::workflow::ArtifactKind;
@@ -13,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::beside::ToolWorkflow;
 use super::skills::PackSkills;
-use super::{COMPOSITION, MEMORY, MESSAGE};
+use super::{COMPOSITION, MEMORY, MESSAGE, way};
 use crate::definition::{Definition, EquippedDefinition};
 use crate::nested::tool_of;
 
@@ -108,8 +110,18 @@ impl Definition for PackDefinition {
         outline::to_text(&self.pack)
     }
 
-    fn outline_mermaid(&self) -> Option<String> {
-        outline::to_mermaid(&self.pack)
+    fn diagram(&self) -> Option<Diagram> {
+        outline::to_diagram(&self.pack, None)
+    }
+
+    fn diagram_of(&self, history: &History) -> Option<Diagram> {
+        let mut diagram = outline::to_diagram(&self.pack, self.way(history).as_ref())?;
+        history.mark(&mut diagram);
+        Some(diagram)
+    }
+
+    fn way(&self, history: &History) -> Option<Way> {
+        way::taken(self.pack.workflow()?, history)
     }
 
     fn names_model(&self) -> bool {

@@ -4,6 +4,7 @@ mod beside;
 mod compile;
 mod definition;
 mod skills;
+mod way;
 
 use std::ops::Range;
 use std::sync::Arc;

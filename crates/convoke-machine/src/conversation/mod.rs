@@ -14,6 +14,7 @@
 //! | what a state knows of those before it | `messages.rs` |
 //! | a turn with a memory around it | `remember.rs` |
 //! | what listeners hear | `announce.rs` |
+//! | which way it took, afterwards | `way.rs` |
 
 mod activation;
 mod announce;
@@ -29,6 +30,7 @@ mod timed;
 mod tools;
 mod turn;
 mod wait;
+mod way;
 
 pub use activation::{Activation, ActivationError, Direction, Refusal, Situation, Stage, Validator};
 pub use composition::{ComposedWork, InvalidComposition};
@@ -36,3 +38,4 @@ pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
 pub use messages::{MessagePolicy, summary};
 pub use state::{MachineState, Talk};
 pub use talk::TURN;
+pub use way::{Sign, TakenTransition, VisitedState, Way};

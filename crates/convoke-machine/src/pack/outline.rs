@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 
+use convoke_core::Path;
+use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::{Map, Value, json};
 
 use super::composition::{Action, waits};
 use super::{CompiledPack, Dialect};
+use crate::conversation::Way;
 use crate::workflow::{Spec, StateSpec};
 
 /// What a pack is made of, as JSON.
@@ -210,38 +213,54 @@ fn speaks(state: &StateSpec) -> String {
     words
 }
 
-/// The machine as a Mermaid diagram; nothing if the pack has no workflow.
+/// The machine as a diagram, a box for each state; nothing if the pack has no workflow. With the way that a conversation took, it
+/// says how often each state was entered and each arrow was taken, and where the conversation is.
 #[must_use]
-pub fn to_mermaid(pack: &CompiledPack) -> Option<String> {
+pub fn to_diagram(pack: &CompiledPack, way: Option<&Way>) -> Option<Diagram> {
     let workflow = pack.model().workflow.as_ref()?;
-    // Names are free texts, which Mermaid's are not.
-    let number = |name: &str| workflow.states.get_index_of(name).unwrap_or_default();
-    let label = |text: &str| text.replace(['"', '\n', '\r', ':', ';', '#', '<', '>'], " ");
-    let mut text = "stateDiagram-v2\n".to_owned();
-    for name in workflow.states.keys() {
-        put(&mut text, format_args!("  state \"{}\" as s{}\n", label(name), number(name)));
-    }
-    put(&mut text, format_args!("  [*] --> s{}\n", number(&workflow.entry)));
+    let mut diagram = Diagram::new(&pack.model().name);
+    let start = diagram.add(Item::start());
+    let items: Vec<ItemId> =
+        workflow.states.iter().map(|(name, state)| diagram.add(item(pack, name, state, way))).collect();
+    let item = |name: &str| items[workflow.states.get_index_of(name).unwrap_or_default()];
+    let is_last = |state: &StateSpec| state.terminal || state.on_event.is_empty();
+    let end = workflow.states.values().any(is_last).then(|| diagram.add(Item::end()));
+    let mut connect = |mut arrow: Arrow, taken: &dyn Fn(&Way) -> u64| {
+        arrow.taken = way.map(taken);
+        diagram.connect(arrow);
+    };
+    connect(Arrow::new(start, item(&workflow.entry)), &|way| u64::from(way.visits(&workflow.entry) > 0));
     for (name, state) in &workflow.states {
         for (event, target) in &state.on_event {
-            put(&mut text, format_args!("  s{} --> s{}: {}\n", number(name), number(target), label(event)));
+            let arrow = Arrow::new(item(name), item(target)).label(event);
+            connect(arrow, &|way| way.taken(name, event));
         }
         if !state.on_max_visits.is_empty() {
-            let visits = state.max_visits;
-            put(
-                &mut text,
-                format_args!(
-                    "  s{} --> s{}: after {visits} visits\n",
-                    number(name),
-                    number(&state.on_max_visits)
-                ),
-            );
+            let redirect = Arrow::new(item(name), item(&state.on_max_visits));
+            let redirect = redirect.label(format!("after {} visits", state.max_visits)).dashed();
+            connect(redirect, &|way| way.redirected(name));
         }
-        if state.terminal {
-            put(&mut text, format_args!("  s{} --> [*]\n", number(name)));
+        if let Some(end) = end.filter(|_| is_last(state)) {
+            connect(Arrow::new(item(name), end), &|way| u64::from(way.current == *name));
         }
     }
-    Some(text)
+    Some(diagram)
+}
+
+fn item(pack: &CompiledPack, name: &str, state: &StateSpec, way: Option<&Way>) -> Item {
+    let mut item = Item::new(name).shape(Shape::Rounded);
+    if !state.composition.is_empty() {
+        item = item.line(format!("runs {}", state.composition));
+    } else if ["external", "hybrid"].contains(&state.orchestration.as_str()) {
+        item = item.line(&state.orchestration);
+    }
+    let workflow = Path::join(&Path::from(""), &pack.model().id, 1);
+    item = item.at(Path::join(&workflow, name, 1).as_str());
+    if let Some(way) = way {
+        item.visits = Some(way.visits(name));
+        item.mark = if way.current == name { Mark::Active } else { Mark::None };
+    }
+    item
 }
 
 fn put(text: &mut String, what: std::fmt::Arguments<'_>) {

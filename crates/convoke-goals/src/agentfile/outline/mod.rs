@@ -1,11 +1,11 @@
-//! The outline of a checked file: as text, as JSON, as a Mermaid chart.
+//! The outline of a checked file: as text, as JSON, as a diagram.
 
+mod diagram;
 mod json;
-mod mermaid;
 mod text;
 
+pub use diagram::to_diagram;
 pub use json::to_json;
-pub use mermaid::to_mermaid;
 pub use text::to_text;
 
 use convoke_core::Limits;

@@ -13,7 +13,10 @@ mod policy;
 mod template;
 mod tree;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use convoke_core::Timestamp;
+use convoke_diagram::Diagram;
 
 use super::{Filter, Gist, ItemKind, RecordItem};
 use crate::History;
@@ -40,6 +43,8 @@ pub struct Page<'a> {
     pub filter: &'a Filter,
     /// When the page is made.
     pub now: Timestamp,
+    /// What it did as a diagram, with what became of that.
+    pub diagram: Option<&'a Diagram>,
 }
 
 impl Page<'_> {
@@ -54,6 +59,7 @@ impl Page<'_> {
             "style" => STYLE.to_owned(),
             "script" => SCRIPT.to_owned(),
             "head" => head::head(self.history, self.gist, self.now),
+            "diagram" => self.diagram.map(diagram).unwrap_or_default(),
             "kinds" => kinds(&kept),
             "tree" => tree::tree(self.history, &kept),
             "items" => kept.iter().map(|item| item::item(self.history, item)).collect(),
@@ -64,6 +70,19 @@ impl Page<'_> {
             unknown => unreachable!("the page has no place for `{unknown}`"),
         })
     }
+}
+
+/// A picture of its own: a browser lets nothing in it act, and its style is not the page's.
+fn diagram(diagram: &Diagram) -> String {
+    let mut html = Html::default();
+    html.raw(
+        "<details class=\"diagram\" open><summary>diagram</summary><img src=\"data:image/svg+xml;base64,",
+    );
+    html.raw(&STANDARD.encode(diagram.to_svg()))
+        .raw("\" alt=\"")
+        .text("What it did, as a diagram")
+        .raw("\"></details>\n");
+    html.done()
 }
 
 /// A button for each kind of thing that is there.

@@ -1,4 +1,4 @@
-//! The content security policy of the page: our style, our script, and nothing else.
+//! The content security policy of the page: our style, our script, pictures that are in the page, and nothing else.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 /// The content security policy of a page with this style and this script.
 pub(super) fn policy(style: &str, script: &str) -> String {
     format!(
-        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
         source(style),
         source(script)
     )
