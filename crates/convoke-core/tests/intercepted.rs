@@ -386,6 +386,95 @@ async fn what_an_interceptor_does_is_told_to_the_others_and_counts_when_the_run_
 }
 
 #[tokio::test]
+async fn what_interceptors_do_counts_once_however_often_the_run_goes_on() {
+    let home = Home::new(echo());
+    let runtime = home.builder().interceptor(Thinks).build();
+    let main = Chain::new("main").then(says("a")).then(performs("tool", &looks())).then(asks("well?"));
+    let workflow = Workflow::new(Chain::new("all").then(says("before")).then(main).then(says("b")));
+    let suspended = runtime.start(&workflow, Trail::default()).await.unwrap();
+    assert_eq!(suspended.status, RunStatus::Suspended, "{:?}", suspended.error);
+    home.answer(&suspended.run, "well?", Answer::text("well")).await;
+    let done = runtime.resume(&workflow, suspended.run).await.unwrap();
+    assert_eq!(done.status, RunStatus::Completed, "{:?}", done.error);
+    assert_eq!(done.totals.model_calls as usize, home.model.requests().len());
+    assert_eq!(done.totals.model_calls, 8, "three were said, and five thought");
+}
+
+/// Asks a person, says what came of it, and asks something else.
+fn asks_and_copes() -> AsyncFunc<Trail> {
+    task_boxed("cope", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            trail.steps.push(match scope.ask(Question::text("first?")).await {
+                Err(Error::Denied(_)) => "denied".to_owned(),
+                other => format!("{:?}", other?.decision),
+            });
+            trail.steps.push(scope.labels().to_string());
+            scope.ask(Question::text("second?")).await?;
+            Ok(())
+        })
+    })
+}
+
+#[tokio::test]
+async fn a_question_that_is_denied_when_the_run_goes_on_is_no_longer_open() {
+    let (home, workflow) = (Home::new(echo()), Workflow::new(asks_and_copes()));
+    let suspended = home.start(&workflow, Trail::default()).await;
+    assert_eq!(home.asked(&suspended.run).await, ["first?"]);
+    let before = |about: &InterceptedEffect<'_>| match about.request {
+        EffectRequest::Ask { question } if question.title == "first?" => {
+            Verdict::deny("nobody is to be asked")
+        }
+        _ => Verdict::Allow,
+    };
+    let denying = Meddler { before, ..Meddler::called("denies") };
+    let again = runtime(&home, &denying).resume(&workflow, suspended.run.clone()).await.unwrap();
+    assert_eq!(again.status, RunStatus::Suspended, "{:?}", again.error);
+    assert_eq!(home.asked(&suspended.run).await, ["second?"]);
+    // One that is denied before it was asked is never open.
+    let new = runtime(&home, &denying).start(&workflow, Trail::default()).await.unwrap();
+    assert_eq!(home.asked(&new.run).await, ["second?"]);
+}
+
+#[tokio::test]
+async fn what_an_interceptor_says_of_an_answer_is_known_from_then_on() {
+    let (home, workflow) = (Home::new(echo()), Workflow::new(asks_and_copes()));
+    let after = |request: &EffectRequest<'_>, _: &mut Result<EffectOutcome, Error>| match request {
+        EffectRequest::Ask { .. } => "from=person".parse().unwrap(),
+        _ => Labels::new(),
+    };
+    let labelling = Meddler { after, ..Meddler::called("labels") };
+    let run = runtime(&home, &labelling).start(&workflow, Trail::default()).await.unwrap().run;
+    for title in ["first?", "second?"] {
+        home.answer(&run, title, Answer::text("yes")).await;
+        let outcome = runtime(&home, &labelling).resume(&workflow, run.clone()).await.unwrap();
+        assert_ne!(outcome.status, RunStatus::Failed, "{:?}", outcome.error);
+    }
+    let told = home.runtime().replay(&workflow, &run).await.unwrap();
+    assert_eq!(told.state.steps.last().map(String::as_str), Some("from=person"));
+}
+
+#[tokio::test]
+async fn what_an_interceptor_says_of_mail_is_known_from_then_on() {
+    let step = task_boxed("take", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            trail.text = scope.receive::<String>("letters").await?.payload;
+            trail.steps.push(scope.labels().to_string());
+            Ok(())
+        })
+    });
+    let (home, workflow) = (Home::new(echo()), Workflow::new(step));
+    let after = |request: &EffectRequest<'_>, _: &mut Result<EffectOutcome, Error>| match request {
+        EffectRequest::Receive { .. } => "from=mail".parse().unwrap(),
+        _ => Labels::new(),
+    };
+    let labelling = runtime(&home, &Meddler { after, ..Meddler::called("labels") });
+    let run = labelling.start(&workflow, Trail::default()).await.unwrap().run;
+    send(&home, &run).await;
+    let done = labelling.resume(&workflow, run).await.unwrap();
+    assert_eq!((done.state.text.as_str(), &*done.state.steps), ("dear you", &["from=mail".to_owned()][..]));
+}
+
+#[tokio::test]
 async fn two_interceptors_of_one_name_are_refused() {
     let twice =
         Runtime::builder().interceptor(Meddler::called("a")).interceptor(Meddler::called("a")).build();

@@ -1,14 +1,15 @@
 //! Calls that were interrupted or failed, in a resumed run.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::common::stored::{Home, asks, echo};
 use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Error, Invocation, ModelError, ModelRequest, Outcome, Repeat, RunStatus,
-    Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
+    Answer, BoxFuture, Canceller, EffectKind, Entry, Error, Invocation, ModelError, ModelRequest, Outcome,
+    Repeat, RunStatus, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
 };
 use convoke_history::History;
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -84,6 +85,159 @@ async fn a_call_that_runs_out_of_time_twice_is_asked_about_twice() {
     answer(&home, &home.resume(&workflow, &run).await, Answer::choose("done")).await;
     assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Completed);
     assert_eq!(tool.calls(), 2);
+}
+
+/// A tool that must not be repeated blindly, and fails the first time.
+#[derive(Clone)]
+struct FailsOnce(ToolSpec, Arc<AtomicUsize>);
+
+impl FailsOnce {
+    fn new(is_fatal: bool) -> Self {
+        let spec = ToolSpec::new("pay", "", ToolEffect::Writes.into()).repeat(Repeat::Never);
+        Self(if is_fatal { spec.fatal() } else { spec }, Arc::default())
+    }
+}
+
+impl Tool for FailsOnce {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        let earlier = self.1.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move { if earlier == 0 { Err(Error::failed("no")) } else { Ok("paid".to_owned()) } })
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_failed_the_run_is_made_again_when_the_run_is_resumed_and_nobody_is_asked() {
+    for is_fatal in [false, true] {
+        let (home, tool) = (Home::new(echo()), FailsOnce::new(is_fatal));
+        let tools = Toolset::new().with(tool.clone()).unwrap();
+        let pays = ToolStep::new("pay", &tools, "pay", |_: &Trail| Ok::<_, Error>(json!({"to": "ann"})));
+        let workflow = Workflow::new(Chain::new("main").then(pays.discard()).then(asks("well?")));
+        let failed = home.start(&workflow, Trail::default()).await;
+        assert_eq!(failed.status, RunStatus::Failed);
+        let resumed = home.resume(&workflow, &failed.run).await;
+        assert_eq!(resumed.status, RunStatus::Suspended, "{:?}", resumed.error);
+        assert_eq!((tool.1.load(Ordering::Relaxed), resumed.totals.tool_calls), (2, 2));
+        home.answer(&failed.run, "well?", Answer::text("well")).await;
+        let done = home.resume(&workflow, &failed.run).await;
+        assert_eq!((tool.1.load(Ordering::Relaxed), done.totals.tool_calls), (2, 2));
+    }
+}
+
+/// A tool's failure is something to read, for whoever goes on by it.
+#[tokio::test]
+async fn a_call_that_failed_and_that_the_step_coped_with_is_not_made_again() {
+    let tool = FailsOnce::new(false);
+    let shared: Arc<dyn Tool> = Arc::new(tool.clone());
+    let refused = || Reply::error(ModelError::of_status(400, "no"));
+    let model = ScriptedModel::builder().when(Match::any(), [refused(), Reply::text("yes")]).build();
+    let step = task_boxed("cope", move |scope, trail: &mut Trail| {
+        let tool = Arc::clone(&shared);
+        Box::pin(async move {
+            let call = ToolCall { id: "c".to_owned(), name: "pay".to_owned(), arguments: json!({}) };
+            trail.steps.push(scope.tool_scope(&*tool, None).tool(&tool, &call).await?.content);
+            let model = scope.default_model()?;
+            trail.steps.push(scope.model(&model, ModelRequest::new("?"), Visibility::Hidden).await?.text());
+            Ok(())
+        })
+    });
+    let (home, workflow) = (Home::new(model), Workflow::new(step));
+    let failed = home.start(&workflow, Trail::default()).await;
+    assert_eq!(failed.status, RunStatus::Failed);
+    let done = home.resume(&workflow, &failed.run).await;
+    assert_eq!(
+        (done.state.steps, tool.1.load(Ordering::Relaxed)),
+        (vec!["no".to_owned(), "yes".to_owned()], 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_model_call_had_used_when_it_was_cancelled_counts_when_the_run_goes_on() {
+    let reply = Reply::text("a long answer").delay(Duration::from_secs(60));
+    let model = ScriptedModel::builder().when(Match::any(), [reply, Reply::text("yes")]).build();
+    let step = task_boxed("ask", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            let model = scope.default_model()?;
+            let reply = scope.model(&model, ModelRequest::new("well?"), Visibility::Hidden).await?;
+            trail.steps.push(reply.text());
+            Ok(())
+        })
+    });
+    let (home, workflow) = (Home::new(model), Workflow::new(step));
+    let cancelled = interrupted(&home, &workflow).await;
+    assert_eq!((cancelled.status, cancelled.totals.model_calls), (RunStatus::Cancelled, 1));
+    let done = home.resume(&workflow, &cancelled.run).await;
+    assert_eq!((done.status, home.model.calls()), (RunStatus::Completed, 2));
+    assert_eq!(done.totals.model_calls, 2, "both were made");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_not_begun_when_there_is_no_time_left_for_it_also_when_the_run_is_resumed() {
+    let spec = ToolSpec::new("pay", "", ToolEffect::Writes.into()).repeat(Repeat::Never);
+    let tool = TestTool::new(spec, Ok("paid".into()));
+    let shared: Arc<dyn Tool> = Arc::new(tool.clone());
+    let late = task_boxed("late", move |scope, trail: &mut Trail| {
+        let tool = Arc::clone(&shared);
+        Box::pin(async move {
+            let limited = scope.composing().child_with_timeout("limited", millis(10));
+            tokio::time::sleep(millis(20)).await;
+            let call = ToolCall { id: "c".to_owned(), name: "pay".to_owned(), arguments: json!({}) };
+            let result = limited.tool_scope(&*tool, None).tool(&tool, &call).await;
+            let custom =
+                limited.custom("act").request(&1).perform(|_| async { Ok::<_, Error>("acted".to_owned()) });
+            let custom = custom.await;
+            for outcome in [result.map(|result| result.content), custom] {
+                trail.steps.push(match outcome {
+                    Err(Error::TimedOut(_)) => "no time".to_owned(),
+                    other => other?,
+                });
+            }
+            Ok(())
+        })
+    });
+    let (home, workflow) =
+        (Home::new(echo()), Workflow::new(Chain::new("main").then(late).then(asks("well?"))));
+    let suspended = home.start(&workflow, Trail::default()).await;
+    assert_eq!(suspended.status, RunStatus::Suspended, "{:?}", suspended.error);
+    home.answer(&suspended.run, "well?", Answer::text("well")).await;
+    let done = home.resume(&workflow, &suspended.run).await;
+    assert_eq!(done.state.steps, ["no time", "no time", "well"]);
+    let entries = home.entries(&suspended.run).await;
+    let acts = |entry: &&Entry| matches!(entry.effect, EffectKind::Tool | EffectKind::Custom);
+    assert!(
+        entries.iter().filter(acts).all(|entry| entry.request.is_some()),
+        "what it was is kept: {entries:?}"
+    );
+    assert_eq!(tool.calls(), 0);
+}
+
+#[tokio::test]
+async fn a_divergence_shows_both_requests_and_cuts_long_ones() {
+    let asking = |words: String| {
+        task_boxed("ask", move |scope, _: &mut Trail| {
+            let words = words.clone();
+            Box::pin(async move {
+                let model = scope.default_model()?;
+                scope.model(&model, ModelRequest::new(words), Visibility::Hidden).await?;
+                scope.ask(convoke_core::Question::text("well?")).await?;
+                Ok(())
+            })
+        })
+    };
+    let home = Home::new(echo());
+    let run = home.start(&Workflow::new(asking("How much?".to_owned())), Trail::default()).await.run;
+    for (words, shown) in [("How many?".to_owned(), "How many?"), ("x".repeat(2_000), "bytes in all")] {
+        let other = home.resume(&Workflow::new(asking(words)), &run).await;
+        let Some(Error::Diverged(divergence)) = other.error.as_ref().map(Error::root) else {
+            panic!("{:?}", other.error)
+        };
+        assert!(divergence.recorded.contains("How much?"), "{divergence:?}");
+        assert!(divergence.asked.contains(shown), "{divergence:?}");
+        assert!(divergence.asked.len() < 700, "{divergence:?}");
+    }
 }
 
 /// Asks the model twice: copes with what becomes of the first, and ends by the second.

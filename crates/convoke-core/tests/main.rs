@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod acting_once;
+mod asking_tools;
 mod asleep;
 mod attendant;
 mod bounds;
@@ -12,6 +13,7 @@ mod budgets;
 mod clocks;
 #[allow(dead_code, reason = "the kernel's tests and those of steps need different parts of it")]
 mod common;
+mod custom_effects;
 mod failure_policy;
 mod forking;
 mod generations;
@@ -21,11 +23,14 @@ mod interrupted;
 mod labels;
 mod limits_and_resume;
 mod mail;
+mod model_calls;
 mod objections;
 mod observers;
+mod past;
 mod prepared_tools;
 mod publishing;
 mod questions;
+mod refused_arguments;
 mod refused_replies;
 mod registry;
 mod renaming;

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::Trail;
-use crate::common::stored::{Home, echo};
+use crate::common::stored::{Home, asks, echo, says};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Error, PendingQuestion, Question, Responder, RunStatus, Runtime, Workflow,
+    Answer, BoxFuture, Canceller, EffectKind, Error, EventKind, PendingQuestion, Question, Responder, RunId,
+    RunStatus, Runtime, Workflow,
 };
-use convoke_steps::task_boxed;
+use convoke_steps::{Chain, task_boxed};
 
 /// Somebody who has the same answer every time, at once.
 #[derive(Clone)]
@@ -137,4 +138,31 @@ async fn one_that_waits_keeps_what_is_still_open() {
     // What fails while it waits for somebody waits.
     assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Suspended);
     assert_eq!(home.asked(&run).await, ["second?"]);
+}
+
+#[tokio::test]
+async fn a_scope_knows_whether_somebody_is_there_to_answer() {
+    let workflow = || {
+        Workflow::new(task_boxed("look", |scope, trail: &mut Trail| {
+            trail.count = u64::from(scope.is_attended());
+            Box::pin(async { Ok(()) })
+        }))
+    };
+    let attended = Runtime::builder().responder(Always::saying(Answer::approve())).build();
+    for (runtime, expected) in [(attended, 1), (Runtime::new(), 0)] {
+        assert_eq!(runtime.start(&workflow(), Trail::default()).await.unwrap().state.count, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_was_not_asked_before_the_run_ended_is_not_told() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(asks("well?")));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let asked = async |run: &RunId| {
+        let told = home.runtime().replay(&workflow, run).await.unwrap();
+        told.events.iter().filter(|event| matches!(event.kind, EventKind::QuestionAsked { .. })).count()
+    };
+    let unasked = home.with_entries(&run, |entry| entry.effect != EffectKind::Ask).await;
+    assert_eq!((asked(&run).await, asked(&unasked).await), (1, 0));
 }

@@ -127,9 +127,5 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
 /// The step's error, which is tried again if the tool's failure may pass.
 fn failed(tool: String, failure: &RecordedError) -> Error {
     let error = StepsError::ToolFailed { tool, content: failure.to_string() };
-    let error = CategorisedError::new(failure.category(), error);
-    Error::failed(match failure.retry_after() {
-        Some(wait) => error.with_retry_after(wait),
-        None => error,
-    })
+    Error::failed(CategorisedError::of_effect(failure, error))
 }

@@ -195,6 +195,19 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn an_owner_says_on_which_machine_it_is_since_when_and_in_which_namespace() {
+        let read = |path| std::fs::read_to_string(path).unwrap().trim().to_owned();
+        let (host, boot) = (read("/proc/sys/kernel/hostname"), read("/proc/sys/kernel/random/boot_id"));
+        let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap().display().to_string();
+        let owner = LeaseOwner::begin();
+        let text = owner.text().replace(" pid:", " pid:[") + "]";
+        assert!(text.ends_with(&format!("{host} {namespace}")), "{text}");
+        assert!(text.contains(&format!("-{} ", boot.split('-').next().unwrap())), "{text}");
+        owner.end();
+    }
+
+    #[test]
     fn a_handle_of_this_process_is_alive_until_it_ends() {
         let owner = LeaseOwner::begin();
         assert!(owner.is_alive(None));

@@ -52,6 +52,17 @@ fn a_file_that_is_no_database_is_refused() {
     }
 }
 
+/// What is left if somebody was killed who was about to make a store.
+#[test]
+fn a_database_in_which_nothing_was_ever_made_becomes_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    Connection::open(&file).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    assert!(file.metadata().unwrap().len() > 0);
+    drop(SqliteStore::open(&file).unwrap());
+    drop(SqliteStore::open_read_only(&file).unwrap());
+}
+
 #[test]
 fn the_database_of_another_application_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -72,6 +72,20 @@ async fn what_would_write_is_refused_and_says_why() {
 }
 
 #[tokio::test]
+async fn whatever_its_folder_is_called_it_is_read_without_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["two words", "50%41", "what?mode=memory", "#1", "größe", "a&b+c=d;e"] {
+        let own = folder.path().join(name);
+        fs::create_dir(&own).unwrap();
+        let file = closed_store(&own).await;
+        let before = everything(&own);
+        let reader = SqliteStore::open_read_only(&file).unwrap();
+        assert_eq!(reader.runs(&RunQuery::default()).await.unwrap().len(), 1, "{name}");
+        assert_eq!(everything(&own), before, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn what_others_write_meanwhile_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let file = closed_store(folder.path()).await;

@@ -76,6 +76,5 @@ impl Scope {
 
 fn random_at(seed: u64, path: &Path, ordinal: u32) -> u64 {
     let digest = Digest::of_parts(&[&seed.to_le_bytes(), path.as_str().as_bytes(), &ordinal.to_le_bytes()]);
-    let (first, _) = digest.as_bytes().split_at(8);
-    first.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte))
+    digest.as_bytes().first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
 }

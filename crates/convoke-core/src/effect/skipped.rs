@@ -19,9 +19,12 @@ struct StoredToolRequest {
 }
 
 impl Scope {
-    /// Counts what happened below this scope, whose own outcome is known.
-    pub(super) fn recount_below(&self) {
-        self.recount_within(self.path());
+    /// Counts what happened in a call that has this number in its scope, and whose outcome is known: there and below.
+    pub(super) fn recount_call(&self, ordinal: u32) {
+        let Some(journal) = self.journal() else { return };
+        let is_inside = |slot: &Slot<'_>| slot.first().is_some_and(|entry| entry.ordinal != ordinal);
+        let inside = journal.index.slots_at(self.path()).filter(is_inside);
+        self.recount(journal, inside.chain(journal.index.slots_below(self.path())));
     }
 
     /// Counts what happened below a path.

@@ -210,7 +210,7 @@ impl Scope {
                 }
                 let may_have_more = spec.repeat == Repeat::Reenter || self.around.is_some();
                 if may_have_more || self.node.replay.get().is_some() {
-                    self.recount_below();
+                    self.recount_call(effect.ordinal);
                 }
                 if spec.repeat == Repeat::Reenter && self.node.run.events.gives_full_account() {
                     self.replay_within(tool, &outward, effect).await;
@@ -222,7 +222,11 @@ impl Scope {
                 return outcome;
             }
             Past::InDoubt => true,
-            Past::Unknown => false,
+            Past::Unknown => {
+                // It failed the run before, and is made anew.
+                (0..effect.attempts()).for_each(|_| self.count_tool_call(&charge));
+                false
+            }
         };
         let mut request = effect.dated(asked())?;
         if !in_doubt && let Some(refused) = refused.take() {

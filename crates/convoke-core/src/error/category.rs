@@ -48,12 +48,29 @@ pub struct CategorisedError {
     category: Category,
     retry_after: Option<Duration>,
     source: Box<dyn StdError + Send + Sync>,
+    /// Whether a failed effect is what it says.
+    is_of_effect: bool,
 }
 
 impl CategorisedError {
     /// Says what kind of error it is.
     pub fn new(category: Category, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self { category, retry_after: None, source: error.into() }
+        Self { category, retry_after: None, source: error.into(), is_of_effect: false }
+    }
+
+    /// Says how an effect failed, in other words than its own: a step fails by it. A run that failed by that performs the effect
+    /// anew when it is resumed.
+    pub fn of_effect(failure: &RecordedError, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self {
+            category: failure.category(),
+            retry_after: failure.retry_after(),
+            source: error.into(),
+            is_of_effect: true,
+        }
+    }
+
+    pub(crate) fn is_of_effect(&self) -> bool {
+        self.is_of_effect
     }
 
     /// Says how long the other side asked us to wait.

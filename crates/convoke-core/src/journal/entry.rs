@@ -189,11 +189,15 @@ impl Entry {
     }
 }
 
-/// What the journal keeps of a tool's outcome, as far as it says whether the call was made.
+/// What the journal keeps of a tool's outcome, as far as it says whether the call was made, and failed.
 #[derive(Deserialize)]
-struct Refusable {
+struct CallEnd {
     #[serde(default)]
     refused: bool,
+    #[serde(default)]
+    denied: bool,
+    #[serde(default)]
+    is_error: bool,
 }
 
 impl Entry {
@@ -202,11 +206,19 @@ impl Entry {
     #[must_use]
     pub fn was_made(&self) -> bool {
         let outcome = self.outcome.as_deref().unwrap_or_default();
-        match serde_json::from_slice::<RecordedOutcome<Refusable>>(outcome) {
+        match serde_json::from_slice::<RecordedOutcome<CallEnd>>(outcome) {
             Ok(RecordedOutcome::Ok(outcome)) => !outcome.refused,
             Ok(RecordedOutcome::Err(error)) => !matches!(error, RecordedError::Budget(_)),
             Err(_) => true,
         }
+    }
+
+    /// Whether it is the end of a tool's call that was made, and failed.
+    pub(crate) fn is_failed_call(&self) -> bool {
+        let is_call = self.effect == crate::EffectKind::Tool && self.has_succeeded();
+        let outcome = self.outcome.as_deref().filter(|_| is_call).unwrap_or_default();
+        let end = serde_json::from_slice::<RecordedOutcome<CallEnd>>(outcome);
+        matches!(end, Ok(RecordedOutcome::Ok(CallEnd { is_error: true, denied: false, refused: false })))
     }
 }
 

@@ -238,6 +238,11 @@ impl JournalIndex {
         self.failures().filter(|entry| entry.path.is_within(path)).max_by_key(|entry| entry.seq)
     }
 
+    /// The last call of a tool at or below a path that failed, for a model to read or for a step to fail by.
+    pub(crate) fn last_failed_call_within(&self, path: &Path) -> Option<&Entry> {
+        self.known_within(path).filter(|entry| entry.is_failed_call()).max_by_key(|entry| entry.seq)
+    }
+
     /// All failed effects, in no particular order.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &Entry> {
         self.slots().filter_map(|slot| slot.finished).filter(|entry| failed(entry))

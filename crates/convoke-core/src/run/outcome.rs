@@ -64,4 +64,7 @@ pub(crate) struct StoredOutcome {
     /// Where a model gave the replies that they could not use. Records of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unusable: Option<Vec<Path>>,
+    /// The steps that failed by an effect of theirs, which may be a call that failed and is in the journal as one that was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) by_effects: Vec<Path>,
 }

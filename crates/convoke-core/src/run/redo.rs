@@ -1,14 +1,17 @@
 //! Selects what a resumed run performs again: the effects it ended by, and nothing else.
 //!
 //! Everything that did not end the run keeps its outcome, failures that the run had coped with included. What a model
-//! replied and the step refused is in the journal as a success; it ended the run all the same.
+//! replied and the step refused is in the journal as a success; it ended the run all the same. So is a tool's failure, which is
+//! something for a model to read, unless it failed the step.
 
 use super::LackingReplies;
 use super::outcome::StoredOutcome;
 use crate::intercept::Labels;
 use crate::journal::{Draft, JournalIndex, RecordedCall};
 use crate::store::RunRecord;
-use crate::{EffectKind, Entry, Error, Path, Phase, RecordedError, RecordedOutcome, UnusableReply};
+use crate::{
+    CategorisedError, EffectKind, Entry, Error, Path, Phase, RecordedError, RecordedOutcome, UnusableReply,
+};
 
 /// How the store is to remember the end of a run that may be resumed.
 pub(super) fn stored_outcome(
@@ -23,12 +26,18 @@ pub(super) fn stored_outcome(
         limits: Vec::new(),
         for_good: false,
         unusable: None,
+        by_effects: Vec::new(),
     };
     // A stop (somebody cancelled, the store broke) is no outcome of any effect: there is nothing to forget.
     if let Some(failure) = error.filter(|error| !error.is_stop()) {
         stored.failed_at = failure.failed_paths();
         stored.limits = failure.exceeded_limits();
         stored.unusable = Some(unusable_replies(failure, lacking));
+        failure.each_root(None, &mut |failed_at, root| {
+            let is_of_effect = root.downcast_ref::<RecordedError>().is_some()
+                || root.downcast_ref::<CategorisedError>().is_some_and(CategorisedError::is_of_effect);
+            stored.by_effects.extend(failed_at.filter(|_| is_of_effect).cloned());
+        });
         if stored.failed_at.is_empty() {
             stored.failed_at.push(crate::Path::from(""));
         }
@@ -56,7 +65,7 @@ fn unusable_replies(failure: &Error, lacking: &LackingReplies) -> Vec<Path> {
 pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
     let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
     let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
-    let Some(StoredOutcome { failed_at, limits, unusable, .. }) = outcome else {
+    let Some(StoredOutcome { failed_at, limits, unusable, by_effects, .. }) = outcome else {
         // A run that was killed before it could say that its time was up has more of it now.
         if !entries.iter().any(is_out_of_the_run_s_time) {
             return (JournalIndex::new(entries), Vec::new());
@@ -70,7 +79,10 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     // One limit may have ended many effects side by side; the run ended by all of them.
     let by_limit =
         index.failures().filter(|entry| limit_of(entry).is_some_and(|owner| limits.contains(&owner)));
-    let last = failed_at.iter().filter_map(|path| index.last_failure_within(path));
+    let last = failed_at.iter().filter_map(|path| {
+        let call = by_effects.contains(path).then(|| index.last_failed_call_within(path)).flatten();
+        index.last_failure_within(path).into_iter().chain(call).max_by_key(|entry| entry.seq)
+    });
     let refused = refused_replies(&index, &failed_at, unusable.as_deref());
     let mut failures: Vec<&Entry> = by_limit.chain(last).chain(refused).collect();
     failures.sort_unstable_by_key(|entry| entry.seq);

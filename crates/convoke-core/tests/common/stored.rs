@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use convoke_core::store::{Batch, NewRun};
 use convoke_core::{
     Answer, BoxFuture, Decision, Entry, ModelRequest, Outcome, PendingQuestion, Question, Responder, RunId,
     Runtime, RuntimeBuilder, State, Store, Visibility, Workflow,
@@ -60,6 +61,36 @@ impl Home {
     pub(crate) async fn asked(&self, run: &RunId) -> Vec<String> {
         let open = self.store.questions(Some(run)).await.unwrap();
         open.into_iter().map(|pending| pending.question.title).collect()
+    }
+
+    /// A run like another, whose journal has only these of its entries.
+    pub(crate) async fn with_entries(&self, run: &RunId, kept: impl Fn(&Entry) -> bool) -> RunId {
+        self.with_changed_entries(run, |entry| Some(entry).filter(&kept)).await
+    }
+
+    /// A run like another, whose journal has what this makes of its entries.
+    pub(crate) async fn with_changed_entries(
+        &self,
+        run: &RunId,
+        change: impl Fn(Entry) -> Option<Entry>,
+    ) -> RunId {
+        let record = self.store.run(run).await.unwrap().unwrap();
+        let entries = self.entries(run).await.into_iter().filter_map(change).zip(1..);
+        let entries = entries.map(|(entry, seq)| Entry { seq, ..entry }).collect();
+        let new = NewRun {
+            id: "another".parse().unwrap(),
+            workflow: record.workflow,
+            version: record.version,
+            input: record.input,
+            outline: record.outline,
+            launch: record.launch,
+            seed: record.seed,
+            forked_from: None,
+            past: Batch { entries, ..Batch::default() },
+        };
+        let lease = self.store.create(new).await.unwrap();
+        self.store.release(&lease);
+        lease.run
     }
 
     pub(crate) async fn entries(&self, run: &RunId) -> Vec<Entry> {

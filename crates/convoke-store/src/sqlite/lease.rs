@@ -104,3 +104,32 @@ impl Leases {
         self.held.drain().map(|(_, held)| held)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lease(run: &str, epoch: u64) -> Lease {
+        Lease { run: run.parse().unwrap(), epoch, next_seq: 4 }
+    }
+
+    #[test]
+    fn a_lease_is_held_from_when_it_is_given_until_it_is_given_back_or_lost() {
+        let (mut leases, one, two) = (Leases::default(), lease("one", 7), lease("two", 1));
+        assert!(leases.is_empty() && leases.find(&one).is_none());
+        leases.grant(&one, 11);
+        leases.grant(&two, 12);
+        assert!(!leases.is_empty() && leases.holds(&one.run, 7) && !leases.holds(&one.run, 6));
+        let mut written: Vec<_> =
+            leases.written().map(|(run, key, entries)| (run.clone(), key, entries)).collect();
+        written.sort();
+        assert_eq!(written, [(one.run.clone(), 11, 3), (two.run.clone(), 12, 3)]);
+        leases.forget(&one.run);
+        assert!(!leases.holds(&one.run, 7) && leases.lost(&one).is_none());
+        leases.lose(&two.run, &StoreError::Failed("full".to_owned()));
+        assert_eq!(leases.lost(&two), Some(&StoreError::Failed("full".to_owned())));
+        assert!(leases.is_empty() && leases.lost(&lease("two", 2)).is_none());
+        leases.grant(&two, 12);
+        assert!(leases.lost(&two).is_none(), "it was taken again");
+    }
+}
