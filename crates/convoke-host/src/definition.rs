@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_core::{Outline, Runner};
+use convoke_eval::Facts;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::{Input, SecurityMode};
 use convoke_goals::agentfile::{Agentfile, Source};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
+use convoke_machine::pack::model::Eval;
 use serde_json::Value;
 
 use crate::HostError;
@@ -73,6 +75,23 @@ pub trait Definition: Send + Sync {
     /// The Agentfile, if it is one.
     fn agentfile(&self) -> Option<&Agentfile> {
         None
+    }
+
+    /// Whether a person and others take turns in a run of it.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    /// What a run came to, for assertions of [scenarios](crate::eval), by the state it ended with.
+    fn facts(&self, state: &Value) -> Facts {
+        let _ = state;
+        Facts::default()
+    }
+
+    /// The evals that it declares itself, for what is said in a state.
+    fn evals(&self, state: &str) -> Vec<Eval> {
+        let _ = state;
+        Vec::new()
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
+use convoke_eval::Facts;
 use convoke_goals::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use convoke_goals::agentfile::load::{Loader, PathContent};
 use convoke_goals::agentfile::model::{Input, Type};
@@ -12,6 +13,7 @@ use convoke_goals::agentfile::{Source, Span};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_machine::conversation::MachineState;
 use convoke_machine::finding::Finding;
+use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::{self, CompiledPack, looks_like_a_pack, outline};
 use convoke_machine::stage::PackStage;
 use convoke_text::diagnostic::within;
@@ -86,7 +88,7 @@ fn with_schemas(
     (findings.len() == known).then_some(pack)
 }
 
-fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {
+pub(crate) fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {
     let Range { start, end } = within(finding.place.clone().unwrap_or_default(), source.text());
     let code = Code::Other(finding.code, finding.severity);
     let diagnostic = Diagnostic::new(code, Span::new(start, end), &finding.message).path(&finding.path);
@@ -225,6 +227,31 @@ impl Definition for PackDefinition {
 
     fn result(&self, state: &Value) -> Option<String> {
         serde_json::from_value::<MachineState>(state.clone()).ok()?.last
+    }
+
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
+    fn facts(&self, state: &Value) -> Facts {
+        let state: MachineState = serde_json::from_value(state.clone()).unwrap_or_default();
+        let Some(context) = &state.context else { return Facts::default() };
+        let entry = context.history().next().map_or(context.current_state(), |first| &first.from);
+        let moves = context.history().map(|moved| moved.to.to_string());
+        let artifacts = context.artifacts().map(|(name, value)| (name.to_owned(), value.into()));
+        Facts {
+            state: Some(context.current_state().to_owned()),
+            workflow: Some(state.status.to_string()),
+            path: std::iter::once(entry.to_owned()).chain(moves).collect(),
+            artifacts: artifacts.collect(),
+            ..Facts::default()
+        }
+    }
+
+    fn evals(&self, state: &str) -> Vec<Eval> {
+        let task = self.pack.workflow().and_then(|workflow| workflow.named(state));
+        let task = task.map_or(state, |state| &state.prompt_task);
+        self.pack.prompt(task).map(|prompt| prompt.evals().to_vec()).unwrap_or_default()
     }
 }
 

@@ -1,0 +1,32 @@
+#![doc = include_str!("../README.md")]
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`scenario`] | what a scenario file says |
+//! | `read` | scenario files, JSON or YAML, and everything that is wrong with them |
+//! | [`assertion`] | kinds of assertions, and how they are written |
+//! | [`observation`] | what is known of a run that is over |
+//! | `evaluate` | assertions compared with an observation |
+//! | [`judge`] | what a model is asked that judges |
+//! | [`report`], `junit`, `compare` | what came of it: for programs, for CI, beside an earlier report |
+//!
+//! **What it must never do.** Open a file, call a model, run anything, or know who shows its reports.
+
+pub mod assertion;
+mod compare;
+mod evaluate;
+pub mod judge;
+mod junit;
+pub mod observation;
+mod read;
+pub mod report;
+pub mod scenario;
+
+pub use assertion::Assertion;
+pub use compare::{Change, Comparison, ScenarioChange, compare};
+pub use evaluate::{Evaluated, evaluate, evaluate_declared};
+pub use junit::junit;
+pub use observation::{Facts, Observation};
+pub use read::read;
+pub use report::{AssertionReport, Report, RunReport, ScenarioReport};
+pub use scenario::Scenario;
