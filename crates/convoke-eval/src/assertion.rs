@@ -1,21 +1,32 @@
-//! Kinds of assertions: what each of them is about, and which settings it has.
+//! Assertions: what each is about, what must hold, and how good is good enough.
 
 use convoke_machine::pack::Validator;
-use serde_json::Value;
+use regex::Regex;
+use serde_json::{Map, Value};
 
 use crate::judge::JudgeCriteria;
+use crate::observation::ObservedCall;
+pub use crate::threshold::Threshold;
 
 /// Something that must hold.
 #[derive(Debug, Clone)]
 pub struct Assertion {
     /// What its author called it: `content_includes`.
     pub name: String,
+    /// Where it stands in its file, as a JSON pointer.
+    pub path: String,
     /// What its author says it is for.
     pub message: Option<String>,
     /// What it is about.
     pub subject: Subject,
     /// What must hold.
     pub check: Check,
+    /// From which score on it holds.
+    pub threshold: Threshold,
+    /// What it depends on.
+    pub when: Precondition,
+    /// In which share of a scenario's runs it must hold; without it, in all that are to pass.
+    pub pass_threshold: Option<f64>,
 }
 
 /// What the text is that an assertion is about.
@@ -23,6 +34,8 @@ pub struct Assertion {
 pub enum Subject {
     /// What was said in the turn; at the end, what the run came to.
     Said,
+    /// Everything that was said in the turn, or in the whole run.
+    Conversation,
     /// An output by its name.
     Output(String),
     /// An artifact by its name.
@@ -34,29 +47,78 @@ pub enum Subject {
 pub enum Check {
     /// A rule for texts.
     Content(Validator),
+    /// Texts occur in it, or do not.
+    Words(Words),
     /// The text, or value, is this.
     Equals(Value),
     /// The workflow is in this state.
     State(String),
-    /// The workflow moved to this state.
+    /// The workflow has moved to this state.
     TransitionedTo(String),
+    /// Something was said in this state.
+    SpokeIn(String),
     /// The workflow has come to its end.
     Complete,
     /// These states were entered in this order, others perhaps between them.
     Order(Vec<String>),
     /// Exactly these states were entered, the first one included.
     Path(Vec<String>),
-    /// Each of these tools was called.
-    ToolsCalled(Vec<String>),
+    /// In each of these states no tools were called but these.
+    ToolAccess(Vec<(String, Vec<String>)>),
+    /// Each of these tools was called so often.
+    ToolsCalled {
+        /// The tools.
+        tools: Vec<String>,
+        /// How often at least.
+        least: u64,
+    },
     /// None of these tools was called.
     ToolsNotCalled(Vec<String>),
     /// This tool was called with these arguments, among others.
     CalledWith {
         /// The tool.
         tool: String,
-        /// The arguments.
-        arguments: Value,
+        /// Arguments and their values; null stands for any.
+        arguments: Map<String, Value>,
+        /// Arguments and what their text must match.
+        matching: Vec<(String, Regex)>,
     },
+    /// A tool, or all of them, was called so often.
+    CallCount {
+        /// The tool.
+        tool: Option<String>,
+        /// How often at least.
+        least: u64,
+        /// How often at most.
+        most: Option<u64>,
+    },
+    /// These tools were called in this order, others perhaps between them.
+    CallSequence(Vec<String>),
+    /// No tool failed.
+    NoToolErrors,
+    /// A rule of the pack was broken, or was not.
+    RuleBroken {
+        /// The rule: `banned_words`.
+        rule: String,
+        /// Whether it was.
+        wanted: bool,
+    },
+    /// A step of a composition gave this.
+    StepOutput {
+        /// The step.
+        step: String,
+        /// What it gave.
+        output: Expected,
+    },
+    /// A branch of a composition led here.
+    BranchTaken {
+        /// The branch.
+        branch: String,
+        /// Where it led.
+        target: String,
+    },
+    /// All branches of a parallel step came to their end.
+    ParallelComplete(String),
     /// No more was used than this.
     Usage(Ceilings),
     /// The run ended like this.
@@ -65,107 +127,77 @@ pub enum Check {
     Judge(JudgeCriteria),
 }
 
+/// Texts that occur, or do not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// The texts.
+    pub patterns: Vec<String>,
+    /// How many of them.
+    pub amount: Amount,
+    /// Whether capitals matter.
+    pub case_sensitive: bool,
+}
+
+/// How many of some texts occur.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// All of them.
+    All,
+    /// At least one.
+    Any,
+    /// None.
+    None,
+}
+
+/// What an output must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Anything but nothing.
+    Something,
+    /// A text with this in it.
+    Containing(String),
+    /// This text.
+    Equal(String),
+}
+
 /// What a run may use at most.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ceilings {
     /// Dollars.
     pub cost: Option<f64>,
-    /// Tokens.
+    /// Tokens in all.
     pub tokens: Option<u64>,
+    /// Tokens that models were given.
+    pub input_tokens: Option<u64>,
+    /// Tokens that models gave.
+    pub output_tokens: Option<u64>,
     /// Calls of models.
     pub model_calls: Option<u64>,
     /// Calls of tools.
     pub tool_calls: Option<u64>,
 }
 
-/// A kind of assertion, as it is written.
-pub(crate) struct Kind {
-    /// Its names, the usual one first.
-    pub(crate) names: &'static [&'static str],
-    /// Its settings.
-    pub(crate) settings: &'static [&'static str],
-    pub(crate) form: Form,
-    /// Whether it is about the end only.
-    pub(crate) end_only: bool,
+/// What calls there must have been for an assertion to be looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Precondition {
+    /// A tool.
+    pub tool: Option<String>,
+    /// What the name of a tool must match.
+    pub pattern: Option<Regex>,
+    /// Whether there must be any at all.
+    pub any: Option<bool>,
+    /// How many there must be.
+    pub least: Option<u64>,
 }
 
-/// How the settings of a kind are read.
-#[derive(Clone, Copy)]
-pub(crate) enum Form {
-    /// By the validator of this name.
-    Validator(&'static str),
-    Equals,
-    State,
-    TransitionedTo,
-    Complete,
-    Order,
-    Path,
-    ToolsCalled,
-    ToolsNotCalled,
-    CalledWith,
-    Usage,
-    Status,
-    Judge,
-}
-
-/// Settings that all rules for texts have.
-pub(crate) const SCORES: [&str; 2] = ["min_score", "max_score"];
-
-const WORDS: &[&str] = &["patterns", "words"];
-const LENGTHS: &[&str] =
-    &["max", "min", "max_characters", "min_characters", "max_chars", "min_chars", "max_length", "min_length"];
-
-/// Every kind there is.
-pub(crate) static KINDS: &[Kind] = &[
-    text(&["content_includes", "contains", "required_words"], WORDS, "contains"),
-    text(&["content_excludes", "content_not_includes", "banned_words"], WORDS, "content_excludes"),
-    text(&["content_matches", "regex", "regex_match"], &["pattern", "expect_match"], "regex"),
-    text(&["json_schema"], &["schema"], "json_schema"),
-    text(&["json_valid", "is_valid_json"], &[], "json_valid"),
-    text(&["length", "max_length", "min_length"], LENGTHS, "length"),
-    text(&["max_sentences", "sentence_count"], &["max", "max_sentences"], "max_sentences"),
-    text(&["required_fields", "field_presence"], &["fields", "required_fields"], "required_fields"),
-    text(&["pii", "pii_detection", "pii_leakage"], &[], "pii"),
-    kind(&["equals"], &["value"], Form::Equals),
-    kind(&["state_is"], &["state"], Form::State),
-    kind(&["transitioned_to"], &["state"], Form::TransitionedTo),
-    kind(&["workflow_complete"], &[], Form::Complete),
-    at_end(&["workflow_transition_order"], &["states"], Form::Order),
-    at_end(&["path_is"], &["states"], Form::Path),
-    kind(&["tools_called", "tool_called"], &["tools", "tool_names", "tool_name"], Form::ToolsCalled),
-    kind(
-        &["tools_not_called", "tool_not_called"],
-        &["tools", "tool_names", "tool_name"],
-        Form::ToolsNotCalled,
-    ),
-    kind(&["tool_calls_with_args", "tool_called_with"], &["tool_name", "args"], Form::CalledWith),
-    at_end(&["usage"], &["max_cost", "max_tokens", "max_model_calls", "max_tool_calls"], Form::Usage),
-    at_end(&["status"], &["is"], Form::Status),
-    kind(&["llm_judge"], &["criteria", "min_score"], Form::Judge),
-];
-
-const fn kind(names: &'static [&'static str], settings: &'static [&'static str], form: Form) -> Kind {
-    Kind { names, settings, form, end_only: false }
-}
-
-const fn at_end(names: &'static [&'static str], settings: &'static [&'static str], form: Form) -> Kind {
-    Kind { names, settings, form, end_only: true }
-}
-
-const fn text(
-    names: &'static [&'static str],
-    settings: &'static [&'static str],
-    validator: &'static str,
-) -> Kind {
-    kind(names, settings, Form::Validator(validator))
-}
-
-/// The kind of this name.
-pub(crate) fn named(name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.names.contains(&name))
-}
-
-/// All names of kinds.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().flat_map(|kind| kind.names.iter().copied())
+impl Precondition {
+    /// Whether it is the case.
+    #[must_use]
+    pub fn holds(&self, calls: &[ObservedCall]) -> bool {
+        let called = |is: &dyn Fn(&str) -> bool| calls.iter().any(|call| is(&call.tool));
+        self.tool.as_ref().is_none_or(|tool| called(&|name| name == tool))
+            && self.pattern.as_ref().is_none_or(|pattern| called(&|name| pattern.is_match(name)))
+            && self.any.is_none_or(|wanted| calls.is_empty() != wanted)
+            && self.least.is_none_or(|least| calls.len() as u64 >= least)
+    }
 }

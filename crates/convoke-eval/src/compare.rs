@@ -39,6 +39,8 @@ pub enum Change {
     Better,
     /// Fewer of its runs pass.
     Worse,
+    /// As many of its runs pass, but something else does not hold.
+    Different,
     /// It was not there before.
     New,
     /// It is not there any more.
@@ -60,9 +62,10 @@ pub fn compare(earlier: &Report, later: &Report) -> Comparison {
         let change = match scenario.pass_rate.total_cmp(&old.pass_rate) {
             std::cmp::Ordering::Greater => Change::Better,
             std::cmp::Ordering::Less => Change::Worse,
-            std::cmp::Ordering::Equal => return None,
+            std::cmp::Ordering::Equal if failing(scenario) == failing(&old) => return None,
+            std::cmp::Ordering::Equal => Change::Different,
         };
-        let (worse, better) = if change == Change::Worse { (scenario, &old) } else { (&old, scenario) };
+        let (worse, better) = if change == Change::Better { (&old, scenario) } else { (scenario, &old) };
         let fine = failing(better);
         let assertions = failing(worse).into_iter().filter(|failure| !fine.contains(failure)).collect();
         let (name, before) = (scenario.name.clone(), Some(old.pass_rate));
@@ -84,10 +87,7 @@ pub fn compare(earlier: &Report, later: &Report) -> Comparison {
 fn failing(scenario: &ScenarioReport) -> Vec<String> {
     let mut names = Vec::new();
     for failure in scenario.runs.iter().flat_map(|run| run.failures()) {
-        let name = match failure.turn {
-            Some(turn) => format!("turn {turn}: {}", failure.name),
-            None => failure.name.clone(),
-        };
+        let name = failure.place();
         if !names.contains(&name) {
             names.push(name);
         }

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::assertion::Threshold;
+
 /// What a model is to judge.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgeCriteria {
     /// What is wanted, in words.
     pub criteria: String,
-    /// The score from which on it is good enough, from 0 to 1.
-    pub least: f64,
 }
 
 /// A text that is to be judged.
@@ -17,6 +17,8 @@ pub struct JudgeCriteria {
 pub struct JudgeQuestion {
     /// What is wanted.
     pub criteria: JudgeCriteria,
+    /// From which score on it is good enough.
+    pub threshold: Threshold,
     /// The text.
     pub content: String,
 }
@@ -39,7 +41,7 @@ impl JudgeQuestion {
     /// What the judge is asked. The fence is a word that nobody can guess who wrote the text.
     #[must_use]
     pub fn prompt(&self, fence: &str) -> String {
-        let Self { criteria, content } = self;
+        let Self { criteria, content, .. } = self;
         format!(
             "Criterion:\n{}\n\nThe text is between the two lines that say {fence}.\n\n{fence}\n{content}\n{fence}",
             criteria.criteria

@@ -58,6 +58,9 @@ pub struct RunReport {
     /// What it came to, as text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub result: String,
+    /// The states that were entered, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
     /// What else it came to.
     #[serde(default)]
     pub facts: Facts,
@@ -75,14 +78,20 @@ pub struct AssertionReport {
     pub turn: Option<usize>,
     /// Whether it held; nothing for evals that only measure.
     pub passed: Option<bool>,
-    /// How well it held, from 0 to 1.
-    pub score: f64,
+    /// How well it held, from 0 to 1; nothing if that could not be found out.
+    pub score: Option<f64>,
     /// What was found, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub found: String,
     /// What its author says it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// In which share of the scenario's runs it must hold, if that is said of it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_threshold: Option<f64>,
+    /// The metric that an eval of a pack is published as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// The run of the judge, if a model judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged_by: Option<String>,
@@ -107,20 +116,41 @@ impl ScenarioReport {
     /// A report of a scenario's runs, of which this share must pass.
     #[must_use]
     pub fn new(scenario: &crate::Scenario, file: &str, required: f64, runs: Vec<RunReport>) -> Self {
-        let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
-        let good = runs.iter().filter(|run| run.passed).count();
-        let pass_rate = if runs.is_empty() { 0.0 } else { count(good) / count(runs.len()) };
+        let pass_rate = share(runs.iter().map(|run| run.passed));
         Self {
             name: scenario.name.clone(),
             file: file.to_owned(),
             description: scenario.description.clone(),
             labels: scenario.labels.clone(),
-            // As many as were wanted are enough, whatever a fraction loses.
-            passed: !runs.is_empty() && pass_rate + 1e-9 >= required,
+            passed: !runs.is_empty() && reaches(pass_rate, required) && rare(&runs).is_empty(),
             pass_rate,
             required,
             runs,
         }
+    }
+
+    /// Assertions with a pass threshold of their own that held in too few of the runs, in words.
+    #[must_use]
+    pub fn held_too_rarely(&self) -> Vec<String> {
+        rare(&self.runs)
+    }
+
+    /// What was only measured: the names of evals with the mean of their scores, in the order in which they were first met.
+    #[must_use]
+    pub fn measured(&self) -> Vec<(&str, Option<f64>)> {
+        let all = || self.runs.iter().flat_map(|run| &run.assertions).filter(|one| one.passed.is_none());
+        let mut names: Vec<&str> = Vec::new();
+        for one in all() {
+            if !names.contains(&one.name.as_str()) {
+                names.push(&one.name);
+            }
+        }
+        let mean = |name: &str| {
+            let scores: Vec<f64> = all().filter(|one| one.name == name).filter_map(|one| one.score).collect();
+            let number = f64::from(u32::try_from(scores.len()).unwrap_or(u32::MAX));
+            (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / number)
+        };
+        names.into_iter().map(|name| (name, mean(name))).collect()
     }
 
     /// The sum of what its runs cost; nothing if the price of a call is not known.
@@ -128,6 +158,43 @@ impl ScenarioReport {
     pub fn cost(&self) -> Option<f64> {
         self.runs.iter().map(|run| run.usage.cost).sum()
     }
+}
+
+/// Which share of these is the case.
+fn share(cases: impl ExactSizeIterator<Item = bool>) -> f64 {
+    let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    let all = cases.len();
+    if all == 0 { 0.0 } else { count(cases.filter(|case| *case).count()) / count(all) }
+}
+
+/// As many as were wanted are enough, whatever a fraction loses.
+fn reaches(share: f64, required: f64) -> bool {
+    share + 1e-9 >= required
+}
+
+/// Assertions with a pass threshold of their own that held in too few runs.
+fn rare(runs: &[RunReport]) -> Vec<String> {
+    let mut counted: Vec<(String, f64, Vec<bool>)> = Vec::new();
+    for run in runs {
+        let own = run.assertions.iter().filter_map(|one| Some((one, one.pass_threshold?)));
+        for (index, (one, least)) in own.enumerate() {
+            let held = one.passed != Some(false);
+            match counted.get_mut(index) {
+                Some((_, _, cases)) => cases.push(held),
+                None => counted.push((one.place(), least, vec![held])),
+            }
+        }
+    }
+    let rare = counted.into_iter().filter(|(_, least, cases)| !reaches(share(cases.iter().copied()), *least));
+    rare.map(|(place, least, cases)| {
+        let held = cases.iter().filter(|held| **held).count();
+        format!(
+            "{place}: it held in {held} of {} runs, and must in {}%",
+            cases.len(),
+            (least * 100.0).round()
+        )
+    })
+    .collect()
 }
 
 impl RunReport {
@@ -143,20 +210,32 @@ impl AssertionReport {
     pub fn judged(self, question: &JudgeQuestion, verdict: &JudgeVerdict, run: &str) -> Self {
         let JudgeVerdict { score, reason } = verdict;
         Self {
-            passed: self.passed.map(|_| *score >= question.criteria.least),
-            score: *score,
-            found: format!("{score} of {}: {reason}", question.criteria.least),
+            passed: self.passed.map(|_| question.threshold.holds(*score)),
+            score: Some(*score),
+            found: format!("{score}, wanted {}: {reason}", question.threshold),
             judged_by: Some(run.to_owned()),
             ..self
         }
     }
 
+    /// Whether the run cannot pass because of it.
+    #[must_use]
+    pub fn fails_its_run(&self) -> bool {
+        self.passed == Some(false) && self.pass_threshold.is_none()
+    }
+
+    /// What it is called, and where it stands.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let turn = self.turn.map(|turn| format!("turn {turn}: ")).unwrap_or_default();
+        format!("{turn}{}", self.name)
+    }
+
     /// What did not hold, and where, in one line.
     #[must_use]
     pub fn line(&self) -> String {
-        let place = self.turn.map(|turn| format!("turn {turn}: ")).unwrap_or_default();
         let found = if self.found.is_empty() { "it does not hold" } else { &self.found };
         let message = self.message.as_ref().map(|message| format!(" ({message})")).unwrap_or_default();
-        format!("{place}{}: {found}{message}", self.name)
+        format!("{}: {found}{message}", self.place())
     }
 }

@@ -16,6 +16,10 @@ pub struct Scenario {
     pub description: String,
     /// What it is labelled with.
     pub labels: Map<String, Value>,
+    /// The pack that it is for, beside the scenario.
+    pub pack: Option<String>,
+    /// The prompt that the run begins with, if that is not the first.
+    pub task_type: Option<String>,
     /// The inputs of the run, by name.
     pub inputs: Map<String, Value>,
     /// Who replies; otherwise the model that is asked for or configured.
@@ -65,7 +69,12 @@ pub enum ModelSource {
 #[non_exhaustive]
 pub enum Script {
     /// Replies in the order in which they are given, each as a rule of a script writes it.
-    Replies(Vec<Value>),
+    Replies {
+        /// The replies.
+        replies: Vec<Value>,
+        /// What is said when there are no more.
+        default: Option<Value>,
+    },
     /// Rules of a scripted model.
     Rules(Vec<Value>),
 }
@@ -77,11 +86,14 @@ impl ModelSource {
         let Self::Scripted { script, price } = self else { return None };
         let rules: Vec<Value> = match script {
             Script::Rules(rules) => rules.clone(),
-            Script::Replies(replies) => {
+            Script::Replies { replies, default } => {
                 let once = |reply: &Value| json!({"reply": reply, "once": true});
-                // A script has at least one rule; nobody ever asks for this one.
-                let unasked = json!({"when": {"call": u32::MAX}, "reply": "nothing"});
-                replies.iter().skip(given).map(once).chain([unasked]).collect()
+                let last = match default {
+                    Some(default) => json!({"reply": default}),
+                    // A script has at least one rule; nobody ever asks for this one.
+                    None => json!({"when": {"call": u32::MAX}, "reply": "nothing"}),
+                };
+                replies.iter().skip(given).map(once).chain([last]).collect()
             }
         };
         let mut document = json!({"name": name, "rule": rules});
@@ -102,6 +114,8 @@ impl ModelSource {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Turn {
+    /// Where it stands in its file, as a JSON pointer.
+    pub path: String,
     /// What happens.
     pub input: TurnInput,
     /// What must hold then.

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_core::{Outline, Runner};
-use convoke_eval::Facts;
+use convoke_eval::{Facts, Vocabulary};
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::{Input, SecurityMode};
 use convoke_goals::agentfile::{Agentfile, Source};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_machine::pack::model::Eval;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::HostError;
 
@@ -77,9 +77,17 @@ pub trait Definition: Send + Sync {
         None
     }
 
-    /// Whether a person and others take turns in a run of it.
-    fn takes_turns(&self) -> bool {
-        false
+    /// What [scenarios](crate::eval) for it can speak of.
+    fn vocabulary(&self) -> Vocabulary {
+        Vocabulary::default()
+    }
+
+    /// The inputs with which a run begins with another prompt than the first, as scenarios of PromptKit name it.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {
+        Err(format!("nothing here is called `{task}` that a run could begin with: leave it out"))
     }
 
     /// What a run came to, for assertions of [scenarios](crate::eval), by the state it ended with.

@@ -267,7 +267,9 @@ pub enum HostError {
         reason: String,
     },
     /// There is nothing to evaluate.
-    #[error("there are no scenarios in {places}")]
+    #[error(
+        "there are no scenarios in {places}: their names end in .scenario.yaml, .scenario.yml or .scenario.json"
+    )]
     NoScenarios {
         /// Where they were looked for.
         places: String,

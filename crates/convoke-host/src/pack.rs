@@ -1,11 +1,12 @@
 //! PromptPacks, as the host sees them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
-use convoke_eval::Facts;
+use convoke_eval::{Facts, Vocabulary};
 use convoke_goals::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use convoke_goals::agentfile::load::{Loader, PathContent};
 use convoke_goals::agentfile::model::{Input, Type};
@@ -16,6 +17,7 @@ use convoke_machine::finding::Finding;
 use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::{self, CompiledPack, looks_like_a_pack, outline};
 use convoke_machine::stage::PackStage;
+use convoke_machine::workflow::Orchestration;
 use convoke_text::diagnostic::within;
 use serde_json::{Map, Value, json};
 
@@ -28,6 +30,9 @@ pub(crate) const MESSAGE: &str = "message";
 
 /// The composition that is run as a function instead of the workflow, unless a pack has a variable of that name.
 pub(crate) const COMPOSITION: &str = "composition";
+
+/// The input that is the state which the workflow begins in.
+const STATE: &str = "state";
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "pack";
@@ -164,7 +169,12 @@ impl PackDefinition {
         let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
         let offered = |name: &str| !own.iter().any(|own| own == name);
         let functions = !pack.model().compositions.is_empty();
-        let reserved = [(MESSAGE, offered(MESSAGE)), (COMPOSITION, functions && offered(COMPOSITION))];
+        let states = pack.workflow().is_some();
+        let reserved = [
+            (MESSAGE, offered(MESSAGE)),
+            (COMPOSITION, functions && offered(COMPOSITION)),
+            (STATE, states && offered(STATE)),
+        ];
         let reserved: Vec<&'static str> =
             reserved.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect();
         inputs.extend(reserved.iter().map(|name| Input::new(*name, Type::String, Some(Value::Null))));
@@ -229,20 +239,58 @@ impl Definition for PackDefinition {
         serde_json::from_value::<MachineState>(state.clone()).ok()?.last
     }
 
-    fn takes_turns(&self) -> bool {
-        true
+    fn vocabulary(&self) -> Vocabulary {
+        let model = self.pack.model();
+        let workflow = self.pack.workflow();
+        let states = || workflow.into_iter().flat_map(|workflow| workflow.states());
+        let sent = states().filter(|state| state.orchestration != Orchestration::Internal);
+        let own = || self.pack.entry().map(str::to_owned).into_iter();
+        Vocabulary {
+            turns: true,
+            states: match workflow {
+                Some(_) => states().map(|state| state.name.to_string()).collect(),
+                None => own().chain(self.pack.only_composition().map(str::to_owned)).collect(),
+            },
+            events: sent.flat_map(|state| state.events().map(ToString::to_string)).collect(),
+            artifacts: workflow
+                .into_iter()
+                .flat_map(|workflow| workflow.artifacts().map(|artifact| artifact.name.to_string()))
+                .collect(),
+            outputs: Some(Vec::new()),
+            client_tools: model.tools.keys().cloned().collect(),
+        }
+    }
+
+    fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {
+        if self.pack.entry() == Some(task) {
+            return Ok(Map::new());
+        }
+        let workflow = self.pack.workflow();
+        let states = || workflow.into_iter().flat_map(|workflow| workflow.states());
+        let own: Vec<&str> =
+            states().filter(|state| state.prompt_task == task).map(|state| &*state.name).collect();
+        match own.as_slice() {
+            [state] if self.reserved.contains(&STATE) => {
+                Ok(Map::from_iter([(STATE.to_owned(), Value::from(*state))]))
+            }
+            [_] => Err(format!("the pack has a variable `{STATE}`, so a run cannot be told where to begin")),
+            [] => {
+                let tasks = states().map(|state| state.prompt_task.as_str()).chain(self.pack.entry());
+                let tasks: BTreeSet<&str> = tasks.filter(|task| !task.is_empty()).collect();
+                let known = tasks.into_iter().collect::<Vec<_>>().join(", ");
+                Err(format!("a run cannot begin with `{task}`; there are: {known}"))
+            }
+            several => Err(format!("several states have the prompt `{task}`: {}", several.join(", "))),
+        }
     }
 
     fn facts(&self, state: &Value) -> Facts {
         let state: MachineState = serde_json::from_value(state.clone()).unwrap_or_default();
         let Some(context) = &state.context else { return Facts::default() };
-        let entry = context.history().next().map_or(context.current_state(), |first| &first.from);
-        let moves = context.history().map(|moved| moved.to.to_string());
         let artifacts = context.artifacts().map(|(name, value)| (name.to_owned(), value.into()));
         Facts {
             state: Some(context.current_state().to_owned()),
             workflow: Some(state.status.to_string()),
-            path: std::iter::once(entry.to_owned()).chain(moves).collect(),
             artifacts: artifacts.collect(),
             ..Facts::default()
         }
@@ -262,6 +310,17 @@ struct EquippedPack {
     reserved: Vec<&'static str>,
 }
 
+impl EquippedPack {
+    fn check_state(&self, name: &str) -> Result<(), String> {
+        let states = || self.pack.workflow().into_iter().flat_map(|workflow| workflow.states());
+        if states().any(|state| *state.name == *name) {
+            return Ok(());
+        }
+        let known: Vec<&str> = states().map(|state| &*state.name).collect();
+        Err(format!("the workflow has no state `{name}` to begin in; there are {}", known.join(", ")))
+    }
+}
+
 impl EquippedDefinition for EquippedPack {
     fn runner(&self) -> Runner {
         Runner::new(&self.workflow)
@@ -278,16 +337,19 @@ impl EquippedDefinition for EquippedPack {
             let given = if self.reserved.contains(&name) { variables.remove(name) } else { None };
             given.and_then(|given| given.as_str().map(str::to_owned))
         };
-        let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
+        let (opening, function, entry) = (taken(MESSAGE), taken(COMPOSITION), taken(STATE));
         if let Some(name) = &function {
             self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
         }
         self.pack
             .check_values(&variables)
             .map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        if let Some(entry) = &entry {
+            self.check_state(entry).map_err(|error| vec![error])?;
+        }
         let mut state = MachineState::default();
         state.variables = variables;
-        (state.opening, state.function) = (opening, function);
+        (state.opening, state.function, state.entry) = (opening, function, entry);
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }

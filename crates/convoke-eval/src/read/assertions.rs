@@ -1,18 +1,18 @@
 //! Assertions as they are written, in scenarios and as evals of packs.
 
-use convoke_machine::finding::Finding;
-use convoke_machine::pack::Validator;
-use convoke_machine::pack::model::ValidatorSpec;
-use serde_json::{Map, Value, json};
+use convoke_machine::pack::model::Eval;
+use convoke_text::document;
+use convoke_text::finding::Finding;
+use serde_json::json;
 
 use super::reader::{Place, Reader};
-use crate::assertion::{Assertion, Ceilings, Check, Form, Kind, SCORES, Subject, named, names};
-use crate::judge::JudgeCriteria;
+use crate::assertion::{Assertion, Check, Precondition, Subject, Threshold};
+use crate::kind::{About, Form, Kind, SCORES, named, names};
 
 /// The score from which on a judge is content, unless something else is said.
 const CONTENT: f64 = 0.7;
 
-const KEYS: [&str; 4] = ["type", "of", "params", "message"];
+const KEYS: [&str; 6] = ["type", "of", "params", "message", "when", "pass_threshold"];
 
 /// Where an assertion stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,176 +31,144 @@ impl Reader {
             return None;
         }
         let message = place.get("message").and_then(|message| self.text(&message));
-        let subject = match place.get("of") {
-            Some(of) => self.subject(&of)?,
-            None => Subject::Said,
+        let when = place.get("when").map(|when| self.precondition(&when)).unwrap_or_default();
+        let pass_threshold = place.get("pass_threshold").and_then(|share| self.number(&share, 0.0, 1.0));
+        let of = match place.get("of") {
+            Some(of) => Some((self.subject(&of)?, of.path)),
+            None => None,
         };
         let written = self.required(place, "type", "content_includes")?;
-        let name = self.text(&written)?;
-        let Some(kind) = named(&name) else {
-            let finding =
-                Finding::error("unknown-assertion", &written.path, format!("there is no assertion `{name}`"));
-            self.findings.push(finding.suggest(&name, names()));
-            return None;
+        let kind = self.kind(&written)?;
+        let params = place.get("params");
+        let empty = super::empty();
+        let params = params.unwrap_or(Place { node: &empty, path: place.path.clone() });
+        let (kind, check, threshold, said) = self.check(kind, &params)?;
+        if moment == Moment::Turn && kind.about == About::Run {
+            self.error("misplaced", &written.path, format!("`{}` is about the whole run", kind.names[0]))
+                .help = Some("write it in `spec.assertions`".to_owned());
+        }
+        let subject = match (of, kind.about) {
+            (None, About::Conversation) => Subject::Conversation,
+            (None, _) => Subject::Said,
+            (Some((_, path)), About::Events | About::Run) => {
+                let message = format!("`{}` is not about a text: leave `of` out", kind.names[0]);
+                self.error("misplaced", &path, message);
+                return None;
+            }
+            (Some((Subject::Output(_) | Subject::Artifact(_), path)), _) if moment == Moment::Turn => {
+                self.error("misplaced", &path, "outputs and artifacts are known at the end only").help =
+                    Some("write it in `spec.assertions`".to_owned());
+                return None;
+            }
+            (Some((subject, _)), _) => subject,
         };
-        if moment == Moment::Turn && kind.end_only {
-            let finding = self.error("misplaced", &written.path, format!("`{name}` is about the whole run"));
-            finding.help = Some("write it in `spec.assertions`".to_owned());
-            return None;
+        let (name, message) = (self.text(&written)?, message.or(said));
+        let path = place.path.clone();
+        Some(Assertion { name, path, message, subject, check, threshold, when, pass_threshold })
+    }
+
+    fn kind(&mut self, written: &Place<'_>) -> Option<&'static Kind> {
+        let name = self.text(written)?;
+        let kind = named(&name);
+        if kind.is_none() {
+            let message = format!("there is no assertion `{name}`");
+            let finding = Finding::error("unknown-assertion", &written.path, message);
+            self.findings.push(finding.suggest(&name, names()));
         }
-        if moment == Moment::Turn && subject != Subject::Said {
-            self.error("misplaced", &place.path, "outputs and artifacts are known at the end only").help =
-                Some("write it in `spec.assertions`".to_owned());
-            return None;
+        kind
+    }
+
+    fn precondition(&mut self, place: &Place<'_>) -> Precondition {
+        if !self.object(place, &["tool_called", "tool_called_pattern", "any_tool_called", "min_tool_calls"]) {
+            return Precondition::default();
         }
-        if subject != Subject::Said && !matches!(kind.form, Form::Validator(_) | Form::Equals | Form::Judge) {
-            self.error("misplaced", &place.path, format!("`{name}` is not about a text: leave `of` out"));
-            return None;
+        Precondition {
+            tool: place.get("tool_called").and_then(|tool| self.text(&tool)),
+            pattern: place.get("tool_called_pattern").and_then(|pattern| self.regex(&pattern)),
+            any: place.get("any_tool_called").and_then(|any| self.truth(&any)),
+            least: place.get("min_tool_calls").and_then(|least| self.whole(&least)),
         }
-        let (check, said) = self.check(kind, place)?;
-        Some(Assertion { name, message: message.or(said), subject, check })
     }
 
     fn subject(&mut self, place: &Place<'_>) -> Option<Subject> {
         let text = self.text(place)?;
-        let subject = match text.split_once('.') {
-            Some(("outputs", name)) => Some(Subject::Output(name.to_owned())),
-            Some(("artifacts", name)) => Some(Subject::Artifact(name.to_owned())),
-            _ => (text == "result").then_some(Subject::Said),
+        let subject = match (text.split_once('.'), text.as_str()) {
+            (Some(("outputs", name)), _) => Some(Subject::Output(name.to_owned())),
+            (Some(("artifacts", name)), _) => Some(Subject::Artifact(name.to_owned())),
+            (_, "result") => Some(Subject::Said),
+            (_, "conversation") => Some(Subject::Conversation),
+            _ => None,
         };
         if subject.is_none() {
             let message = format!("`{text}` is nothing that an assertion can be about");
             self.error("bad-value", &place.path, message).help =
-                Some("write `result`, `outputs.NAME` or `artifacts.NAME`".to_owned());
+                Some("write `result`, `conversation`, `outputs.NAME` or `artifacts.NAME`".to_owned());
         }
         subject
     }
 
-    /// What must hold, and what its settings say it is for.
-    fn check(&mut self, kind: &Kind, place: &Place<'_>) -> Option<(Check, Option<String>)> {
-        let is_text = matches!(kind.form, Form::Validator(_));
+    /// What must hold, from which score on, and what its settings say it is for. A wrapper gives what it wraps.
+    fn check(
+        &mut self,
+        kind: &'static Kind,
+        params: &Place<'_>,
+    ) -> Option<(&'static Kind, Check, Threshold, Option<String>)> {
         let mut known = kind.settings.to_vec();
         known.push("message");
-        known.extend(SCORES.iter().filter(|_| is_text));
-        let params = place.get("params");
-        if let Some(params) = &params
-            && !self.object(params, &known)
-        {
+        known.extend(SCORES.iter().filter(|_| kind.has_scores()));
+        if !self.object(params, &known) {
             return None;
         }
-        let said = params.as_ref().and_then(|params| params.get("message"));
-        let said = said.and_then(|message| self.text(&message));
-        let empty = super::empty();
-        let path = format!("{}/params", place.path);
-        let params = params.unwrap_or(Place { node: &empty, path });
-        Some((self.settings(kind, &params)?, said))
-    }
-
-    fn settings(&mut self, kind: &Kind, params: &Place<'_>) -> Option<Check> {
-        Some(match kind.form {
-            Form::Validator(validator) => Check::Content(self.validator(validator, params)?),
-            Form::Equals => Check::Equals(self.required(params, "value", "…")?.value()),
-            Form::State => Check::State(self.state(params)?),
-            Form::TransitionedTo => Check::TransitionedTo(self.state(params)?),
-            Form::Complete => Check::Complete,
-            Form::Order => Check::Order(self.states(params)?),
-            Form::Path => Check::Path(self.states(params)?),
-            Form::ToolsCalled => Check::ToolsCalled(self.tools(params)?),
-            Form::ToolsNotCalled => Check::ToolsNotCalled(self.tools(params)?),
-            Form::CalledWith => {
-                let tool = self.required(params, "tool_name", "look_up_order")?;
-                let arguments = self.required(params, "args", "{number: \"7\"}")?;
-                let arguments = Value::Object(self.map(&arguments));
-                Check::CalledWith { tool: self.text(&tool)?, arguments }
+        let said = params.get("message").and_then(|message| self.text(&message));
+        let mut score = |name: &str| params.get(name).and_then(|place| self.number(&place, 0.0, 1.0));
+        let bounds = Threshold::between(score("min_score"), score("max_score"));
+        if matches!(kind.form, Form::Wrapper) {
+            let written = self.required(params, "eval_type", "llm_judge")?;
+            let inner = self.kind(&written)?;
+            if matches!(inner.form, Form::Wrapper) {
+                self.error("bad-value", &written.path, "a wrapper cannot wrap a wrapper");
+                return None;
             }
-            Form::Usage => {
-                let mut whole = |name: &str| params.get(name).and_then(|place| self.whole(&place));
-                let (tokens, model_calls) = (whole("max_tokens"), whole("max_model_calls"));
-                let tool_calls = whole("max_tool_calls");
-                let cost = params.get("max_cost");
-                let cost = cost.and_then(|place| self.number(&place, 0.0, f64::INFINITY));
-                let ceilings = Ceilings { cost, tokens, model_calls, tool_calls };
-                if params.node.entries().is_empty() {
-                    self.error("missing-field", &params.path, "this limits nothing").help =
-                        Some(format!("give one of {}", kind.settings.join(", ")));
-                }
-                Check::Usage(ceilings)
-            }
-            Form::Status => {
-                let wanted = self.required(params, "is", "completed")?;
-                Check::Status(self.status(&wanted)?)
-            }
-            Form::Judge => {
-                let criteria = self.required(params, "criteria", "the answer is polite")?;
-                let criteria = self.text(&criteria)?;
-                let least = params.get("min_score");
-                let least = least.and_then(|least| self.number(&least, 0.0, 1.0)).unwrap_or(CONTENT);
-                Check::Judge(JudgeCriteria { criteria, least })
-            }
-        })
-    }
-
-    fn validator(&mut self, kind: &str, params: &Place<'_>) -> Option<Validator> {
-        let mut settings: Map<String, Value> = self.map(params);
-        settings.remove("message");
-        let spec = serde_json::from_value::<ValidatorSpec>(json!({"type": kind, "params": settings}));
-        let read = spec.map_err(|error| error.to_string());
-        match read.and_then(|spec| Validator::new(&spec).map_err(|error| error.to_string())) {
-            Ok(validator) => Some(validator),
-            Err(message) => {
-                self.error("bad-value", &params.path, message);
-                None
-            }
+            let empty = super::empty();
+            let own = params.get("eval_params");
+            let own = own.unwrap_or(Place { node: &empty, path: params.path.clone() });
+            let (inner, check, threshold, inner_said) = self.check(inner, &own)?;
+            return Some((inner, check, bounds.unwrap_or(threshold), said.or(inner_said)));
         }
-    }
-
-    fn state(&mut self, params: &Place<'_>) -> Option<String> {
-        let state = self.required(params, "state", "closed")?;
-        self.text(&state)
-    }
-
-    fn states(&mut self, params: &Place<'_>) -> Option<Vec<String>> {
-        let states = self.required(params, "states", "[intake, closed]")?;
-        Some(self.texts(&states))
-    }
-
-    fn tools(&mut self, params: &Place<'_>) -> Option<Vec<String>> {
-        if let Some(tool) = params.get("tool_name") {
-            return Some(vec![self.text(&tool)?]);
-        }
-        let tools = match params.get("tool_names") {
-            Some(tools) => tools,
-            None => self.required(params, "tools", "[look_up_order]")?,
-        };
-        let tools = self.texts(&tools);
-        (!tools.is_empty()).then_some(tools)
-    }
-
-    fn status(&mut self, place: &Place<'_>) -> Option<String> {
-        const STATUSES: [&str; 7] =
-            ["completed", "failed", "suspended", "timed_out", "budget_exhausted", "halted", "denied"];
-        let text = self.text(place)?;
-        if !STATUSES.contains(&text.as_str()) {
-            let message = format!("no run ends as `{text}`; there are {}", STATUSES.join(", "));
-            let finding = Finding::error("bad-value", &place.path, message);
-            self.findings.push(finding.suggest(&text, STATUSES));
-            return None;
-        }
-        Some(text)
+        let check = self.settings(kind, params)?;
+        let usual = if matches!(check, Check::Judge(_)) { CONTENT } else { 1.0 };
+        Some((kind, check, bounds.unwrap_or_else(|| Threshold::at_least(usual)), said))
     }
 }
 
-/// An assertion that a pack declares as an eval.
-pub(crate) fn declared(kind: &str, params: &Map<String, Value>) -> Result<Check, String> {
-    let known = named(kind).ok_or_else(|| format!("nobody here knows evals of type `{kind}`"))?;
-    let text = json!({"params": params}).to_string();
+/// An eval that a pack declares, as an assertion; with its threshold, if it has one.
+pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), String> {
+    let kind = named(&eval.kind).ok_or_else(|| format!("nobody here knows evals of type `{}`", eval.kind))?;
+    let text = json!({"params": eval.params, "when": eval.when}).to_string();
+    let unreadable = || "its settings cannot be read".to_owned();
     let mut reader = Reader::default();
-    let node = convoke_machine::pack::document::parse(&text, &mut reader.findings)
-        .ok_or_else(|| "its settings cannot be read".to_owned())?;
-    let check = reader.check(known, &Place { node: &node, path: String::new() });
-    match (check, reader.findings.first()) {
-        (Some((check, _)), None) => Ok(check),
-        (_, Some(finding)) => Err(finding.message.clone()),
-        (None, None) => Err("its settings cannot be read".to_owned()),
+    let node = document::parse(&text, &mut reader.findings).ok_or_else(unreadable)?;
+    let place = Place { node: &node, path: String::new() };
+    let when = place.get("when").filter(|_| eval.when.is_some());
+    let when = when.map(|when| reader.precondition(&when)).unwrap_or_default();
+    let params = place.get("params").ok_or_else(unreadable)?;
+    let check = reader.check(kind, &params);
+    if let Some(finding) = reader.findings.first() {
+        return Err(finding.message.clone());
     }
+    let (kind, check, own, said) = check.ok_or_else(unreadable)?;
+    let bounded = SCORES.iter().any(|name| eval.params.contains_key(*name));
+    let threshold = match &eval.threshold {
+        Some(threshold) => Some(Threshold::declared(threshold)?),
+        None => bounded.then(|| own.clone()),
+    };
+    let message = [eval.message.clone(), said].into_iter().flatten().next();
+    let message = message.or_else(|| Some(eval.description.clone()).filter(|text| !text.is_empty()));
+    let subject = if kind.about == About::Conversation { Subject::Conversation } else { Subject::Said };
+    let (name, pass_threshold) = (eval.id.clone(), None);
+    let threshold_or_own = threshold.clone().unwrap_or(own);
+    let path = String::new();
+    let own =
+        Assertion { name, path, message, subject, check, threshold: threshold_or_own, when, pass_threshold };
+    Ok((own, threshold))
 }

@@ -2,27 +2,30 @@
 
 mod assertions;
 mod reader;
+mod replies;
+mod settings;
+mod world;
 
-use std::collections::BTreeMap;
-
-use convoke_machine::finding::{Finding, child};
-use convoke_machine::pack::document::{Content, Node, parse};
-use convoke_models::ScriptedModel;
+use convoke_text::document::{Content, Node, parse};
+use convoke_text::finding::{Finding, child};
 use serde_json::{Map, Value};
 
-use crate::assertion::{Assertion, Check, Subject};
-use crate::scenario::{ModelSource, PersonAnswer, Scenario, Script, ToolAnswer, Turn, TurnInput};
+use crate::assertion::{Assertion, Check, Precondition, Subject, Threshold};
+use crate::scenario::{ModelSource, Scenario, Turn, TurnInput};
 use assertions::Moment;
 pub(crate) use assertions::declared;
 use reader::{Place, Reader};
+pub use replies::Replies;
 
 /// A run continues with another generation after so many turns, and only one can be looked at.
 const MOST_TURNS: usize = 49;
 
 const TOP: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
-const SPEC: [&str; 15] = [
+const SPEC: [&str; 17] = [
     "id",
     "description",
+    "pack",
+    "task_type",
     "inputs",
     "variables",
     "model",
@@ -38,9 +41,10 @@ const SPEC: [&str; 15] = [
     "pass_threshold",
 ];
 /// What does not change how a run goes.
-const NOT_SCRIPT: [&str; 8] = [
+const NOT_SCRIPT: [&str; 9] = [
     "id",
     "description",
+    "pack",
     "judge",
     "assertions",
     "conversation_assertions",
@@ -49,7 +53,6 @@ const NOT_SCRIPT: [&str; 8] = [
     "pass_threshold",
 ];
 const TURN: [&str; 7] = ["type", "role", "content", "event", "payload", "expect_state", "assertions"];
-const MODEL: [&str; 5] = ["replies", "rules", "price", "name", "cassette"];
 
 /// Reads a scenario: what it says if nothing is wrong with it, and everything that is wrong, in the order of the text.
 ///
@@ -71,13 +74,18 @@ pub fn read(text: &str) -> (Option<Scenario>, Vec<Finding>) {
     let mut reader = Reader::default();
     let Some(node) = parse(text, &mut reader.findings) else { return (None, reader.findings) };
     let scenario = reader.scenario(&Place { node: &node, path: String::new() });
-    let mut findings = reader.findings;
+    let findings = placed(reader.findings, &node);
+    (scenario.filter(|_| !findings.iter().any(Finding::is_error)), findings)
+}
+
+/// Findings with their places in a file, in the order of the file.
+fn placed(mut findings: Vec<Finding>, node: &Node) -> Vec<Finding> {
     for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
         let name = (finding.code == "unknown-field").then(|| node.name_place_of(&finding.path));
         finding.place = Some(name.flatten().unwrap_or_else(|| node.place_of(&finding.path)));
     }
     findings.sort_by_key(|finding| finding.place.as_ref().map_or(0, |place| place.start));
-    (scenario.filter(|_| !findings.iter().any(Finding::is_error)), findings)
+    findings
 }
 
 fn empty() -> Node {
@@ -92,7 +100,7 @@ impl Reader {
         top.get("apiVersion").and_then(|version| self.text(&version));
         let kind = self.required(top, "kind", "Scenario");
         if let Some(kind) = kind
-            && self.text(&kind).is_some_and(|text| text != "Scenario")
+            && self.text(&kind).is_some_and(|text| text != "Scenario" && text != "WorkflowScenario")
         {
             self.error("wrong-kind", &kind.path, "this is not a scenario").help =
                 Some("a scenario begins with `kind: Scenario`".to_owned());
@@ -101,10 +109,12 @@ impl Reader {
         let metadata = self.required(top, "metadata", "{name: refund}");
         let (mut name, mut labels) = (None, Map::new());
         if let Some(metadata) = &metadata
-            && self.object(metadata, &["name", "labels"])
+            && self.object(metadata, &["name", "labels", "annotations"])
         {
             name = self.required(metadata, "name", "refund").and_then(|name| self.text(&name));
-            labels = metadata.get("labels").map(|labels| self.map(&labels)).unwrap_or_default();
+            for written in ["labels", "annotations"].iter().filter_map(|name| metadata.get(name)) {
+                labels.extend(self.map(&written));
+            }
         }
         let spec = self.required(top, "spec", "{turns: […]}")?;
         if !self.object(&spec, &SPEC) {
@@ -115,6 +125,9 @@ impl Reader {
         let assertions = assertions.map(|place| self.assertions(&place, Moment::End)).unwrap_or_default();
         let id = spec.get("id").and_then(|id| self.text(&id));
         let description = spec.get("description").and_then(|text| self.text(&text)).unwrap_or_default();
+        let pack = spec.get("pack").and_then(|pack| self.text(&pack));
+        let task_type =
+            spec.get("task_type").and_then(|task| self.text(&task)).filter(|task| !task.is_empty());
         let inputs = self.either(&spec, "inputs", "variables").map(|inputs| self.map(&inputs));
         let model = spec.get("model").and_then(|model| self.model(&model));
         let judge = spec.get("judge").and_then(|judge| self.model(&judge));
@@ -134,6 +147,8 @@ impl Reader {
         Some(Scenario {
             name: id.or(name)?,
             description,
+            pack,
+            task_type,
             labels,
             inputs: inputs.unwrap_or_default(),
             model,
@@ -182,8 +197,16 @@ impl Reader {
         let mut assertions =
             place.get("assertions").map(|list| self.assertions(&list, Moment::Turn)).unwrap_or_default();
         if let Some(state) = place.get("expect_state").and_then(|state| self.text(&state)) {
-            let (name, subject) = ("expect_state".to_owned(), Subject::Said);
-            assertions.push(Assertion { name, message: None, subject, check: Check::State(state) });
+            assertions.push(Assertion {
+                name: "expect_state".to_owned(),
+                path: child(&place.path, "expect_state"),
+                message: None,
+                subject: Subject::Said,
+                check: Check::State(state),
+                threshold: Threshold::at_least(1.0),
+                when: Precondition::default(),
+                pass_threshold: None,
+            });
         }
         for (key, allowed) in [("role", &["user"][..]), ("type", &["input", "event"])] {
             if let Some(written) = place.get(key)
@@ -195,6 +218,15 @@ impl Reader {
                 let finding = Finding::error("bad-value", &written.path, message);
                 self.findings.push(finding.suggest(&text, allowed.iter().copied()));
             }
+        }
+        let is_event = place.get("event").is_some();
+        if let Some(written) = place.get("type").filter(|written| {
+            let said = written.node.text();
+            (said == Some("event") && !is_event) || (said == Some("input") && is_event)
+        }) {
+            let wanted = if is_event { "event" } else { "input" };
+            self.error("bad-value", &written.path, "this does not fit what happens in the turn").help =
+                Some(format!("write `type: {wanted}`, or leave it out"));
         }
         let input = match (place.get("event"), place.get("content")) {
             (Some(event), None) => {
@@ -221,115 +253,7 @@ impl Reader {
                 return None;
             }
         };
-        Some(Turn { input, assertions })
-    }
-
-    fn model(&mut self, place: &Place<'_>) -> Option<ModelSource> {
-        if let Some(name) = place.node.text() {
-            return Some(ModelSource::Named(name.to_owned()));
-        }
-        if !self.object(place, &MODEL) {
-            return None;
-        }
-        let values = |place: Place<'_>| place.items().map(|item| item.value()).collect();
-        let script = match (place.get("replies"), place.get("rules"), place.get("cassette")) {
-            (Some(replies), None, None) => Script::Replies(values(replies)),
-            (None, Some(rules), None) => Script::Rules(values(rules)),
-            (None, None, Some(file)) => {
-                self.only_of(place, "price", "a script");
-                let model = self.required(place, "name", "anthropic/claude-sonnet-4-5")?;
-                return Some(ModelSource::Cassette { model: self.text(&model)?, file: self.text(&file)? });
-            }
-            _ => {
-                let message = "a model has either `replies`, `rules` or a `cassette`";
-                self.error("bad-value", &place.path, message).help =
-                    Some("write a model's name, or `replies: [Hello.]`".to_owned());
-                return None;
-            }
-        };
-        self.only_of(place, "name", "a recorded model");
-        let source = ModelSource::Scripted { script, price: place.get("price").map(|price| price.value()) };
-        if let Some(text) = source.script("scenario", 0)
-            && let Err(error) = ScriptedModel::from_json_str(&text)
-        {
-            self.error("bad-script", &place.path, error.to_string()).help =
-                Some("docs/scripted-model.md says how replies and rules are written".to_owned());
-        }
-        Some(source)
-    }
-
-    /// Refuses a field that only something else has.
-    fn only_of(&mut self, place: &Place<'_>, name: &str, what: &str) {
-        if let Some(field) = place.get(name) {
-            self.error("misplaced", &field.path, format!("only {what} has a `{name}`"));
-        }
-    }
-
-    fn tool_answers(&mut self, place: &Place<'_>) -> BTreeMap<String, Vec<ToolAnswer>> {
-        if !matches!(place.node.content, Content::Map(_)) {
-            self.map(place);
-        }
-        let tools = place.node.entries().iter().map(|entry| {
-            let place = Place { node: &entry.node, path: child(&place.path, &entry.name) };
-            let items: Vec<Place<'_>> = match place.node.content {
-                Content::List(_) => place.items().collect(),
-                _ => vec![place],
-            };
-            (entry.name.clone(), items.iter().filter_map(|item| self.tool_answer(item)).collect())
-        });
-        tools.collect()
-    }
-
-    fn tool_answer(&mut self, place: &Place<'_>) -> Option<ToolAnswer> {
-        if let Some(text) = place.node.text() {
-            return Some(ToolAnswer { when: None, content: text.to_owned(), is_error: false });
-        }
-        if !self.object(place, &["when", "result", "error"]) {
-            return None;
-        }
-        let when = place.get("when").map(|when| Value::Object(self.map(&when)));
-        let (given, is_error) = match (place.get("result"), place.get("error")) {
-            (Some(result), None) => (result.value(), false),
-            (None, Some(error)) => (error.value(), true),
-            _ => {
-                self.error("missing-field", &place.path, "a tool gives a `result` or an `error`");
-                return None;
-            }
-        };
-        let content = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
-        Some(ToolAnswer { when, content, is_error })
-    }
-
-    fn answer(&mut self, place: &Place<'_>) -> Option<PersonAnswer> {
-        const KEYS: [&str; 5] = ["reject", "revise", "choose", "text", "json"];
-        match place.node.text() {
-            Some("approve") => return Some(PersonAnswer::Approve),
-            Some(other) => {
-                let message = format!("`{other}` is no answer");
-                self.error("bad-value", &place.path, message).help =
-                    Some(format!("write `approve`, or one of {} with its text", KEYS.join(", ")));
-                return None;
-            }
-            None => {}
-        }
-        if !self.object(place, &KEYS) {
-            return None;
-        }
-        let [entry] = place.node.entries() else {
-            self.error("bad-value", &place.path, "an answer is one thing");
-            return None;
-        };
-        let value = place.get(&entry.name)?;
-        if entry.name == "json" {
-            return Some(PersonAnswer::Json(value.value()));
-        }
-        let text = self.text(&value)?;
-        Some(match entry.name.as_str() {
-            "reject" => PersonAnswer::Reject(text),
-            "revise" => PersonAnswer::Revise(text),
-            "choose" => PersonAnswer::Choose(text),
-            _ => PersonAnswer::Text(text),
-        })
+        Some(Turn { path: place.path.clone(), input, assertions })
     }
 }
 

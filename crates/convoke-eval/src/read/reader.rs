@@ -1,8 +1,22 @@
 //! A walk over the tree of a file that notes everything that is wrong with it.
 
-use convoke_machine::finding::{Finding, child};
-use convoke_machine::pack::document::{Content, Node};
+use convoke_text::document::{Content, Node};
+use convoke_text::finding::{Finding, child};
 use serde_json::{Map, Value};
+
+/// Fields that scenarios of the Go program have and these do not, and what there is instead.
+const ELSEWHERE: [(&str, &str); 10] = [
+    ("context_carry_forward", "leave it out: states of a pack say themselves what they keep"),
+    ("context_metadata", "write what the run is to know in `inputs`"),
+    ("mode", "leave it out: what is run says how"),
+    ("parts", "scenarios have words only: write `content`"),
+    ("persona", "nobody makes up turns here: write `role: user` and what is said"),
+    ("provider", "write `model: NAME`"),
+    ("providers", "write `model: NAME`, or give --model"),
+    ("streaming", "leave it out: what is said is the same, streamed or not"),
+    ("tool_policy", "write it in the prompt of the pack, or give --policy"),
+    ("state", "write `expect_state`, or an assertion of type `state_is`"),
+];
 
 /// What is wrong so far.
 #[derive(Default)]
@@ -62,7 +76,11 @@ impl Reader {
             let path = child(&place.path, &entry.name);
             let message = format!("`{}` is not known here: there are {}", entry.name, known.join(", "));
             let finding = Finding::error("unknown-field", path, message);
-            self.findings.push(finding.suggest(&entry.name, known.iter().copied()));
+            let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == entry.name);
+            self.findings.push(match elsewhere {
+                Some((_, instead)) => finding.help(*instead),
+                None => finding.suggest(&entry.name, known.iter().copied()),
+            });
         }
         true
     }
@@ -79,6 +97,11 @@ impl Reader {
         let text = place.node.text().map(str::to_owned);
         if text.is_none() {
             self.wanted(place, "a text");
+            if let (Content::Number(_) | Content::Bool(_), Some(last)) =
+                (&place.node.content, self.findings.last_mut())
+            {
+                last.help = Some(format!("write it in quotes: \"{}\"", place.value()));
+            }
         }
         text
     }
@@ -103,6 +126,14 @@ impl Reader {
             self.wanted(place, "a whole number");
         }
         number
+    }
+
+    pub(super) fn truth(&mut self, place: &Place<'_>) -> Option<bool> {
+        let truth = place.value().as_bool();
+        if truth.is_none() {
+            self.wanted(place, "true or false");
+        }
+        truth
     }
 
     /// A number within these bounds.

@@ -1,11 +1,12 @@
 //! Models that judge, each verdict a run of its own: asked again for the same, it is there already.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use convoke_agent::structured_value;
 use convoke_core::{
-    BoxFuture, Digest, Error, Message, Model, ModelRequest, OutputSchema, RunId, Runtime, Scope, Step, Store,
-    Visibility, Workflow,
+    BoxFuture, Digest, Error, Limits, Message, Model, ModelRequest, OutputSchema, RunId, Runtime, Scope,
+    Step, Store, Visibility, Workflow,
 };
 use convoke_eval::judge::{INSTRUCTIONS, JudgeQuestion, JudgeVerdict};
 use serde::{Deserialize, Serialize};
@@ -42,24 +43,34 @@ impl Step<Case> for Judge {
     }
 }
 
-/// Has a model judge about a run, or looks up what it said before.
-pub(super) async fn judge(
-    store: Arc<dyn Store>,
-    run: &RunId,
-    number: usize,
-    question: &JudgeQuestion,
-    model: Arc<dyn Model>,
-) -> Result<(RunId, JudgeVerdict), Error> {
-    // Nobody who wrote the text knew it: the id of the run is part of it.
-    let of = |what: &str| {
-        let parts = [what, run.as_str(), &question.criteria.criteria, &question.content, model.name()];
-        Digest::of_parts(&parts.map(str::as_bytes)).to_string()
-    };
-    let prompt = question.prompt(&of("fence"));
-    let id: RunId = format!("{run}-judge-{number}-{}", &of("judge")[..8]).parse()?;
-    let workflow = Workflow::new(Judge(model)).named("judge");
-    let runtime = Runtime::builder().shared_store(store).build();
-    let case = runtime.start(&workflow, Case { prompt, verdict: None }).id(id.clone()).await?.completed()?;
-    let verdict = case.verdict.ok_or_else(|| Error::failed("the judge said nothing"))?;
-    Ok((id, verdict))
+/// What judging takes.
+pub(super) struct Judging {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) model: Arc<dyn Model>,
+    pub(super) timeout: Duration,
+    pub(super) limits: Limits,
+}
+
+impl Judging {
+    /// Has the model judge about a run, or looks up what it said before.
+    pub(super) async fn judge(
+        self,
+        run: &RunId,
+        number: usize,
+        question: &JudgeQuestion,
+    ) -> Result<(RunId, JudgeVerdict), Error> {
+        // Nobody who wrote the text knew it: the id of the run is part of it.
+        let of = |what: &str| {
+            let parts =
+                [what, run.as_str(), &question.criteria.criteria, &question.content, self.model.name()];
+            Digest::of_parts(&parts.map(str::as_bytes)).to_string()
+        };
+        let case = Case { prompt: question.prompt(&of("fence")), verdict: None };
+        let id: RunId = format!("{run}-judge-{number}-{}", &of("judge")[..8]).parse()?;
+        let workflow = Workflow::new(Judge(self.model)).named("judge");
+        let runtime = Runtime::builder().shared_store(self.store).build();
+        let start = runtime.start(&workflow, case).id(id.clone()).timeout(self.timeout).limits(self.limits);
+        let verdict = start.await?.completed()?.verdict;
+        Ok((id, verdict.ok_or_else(|| Error::failed("the judge said nothing"))?))
+    }
 }

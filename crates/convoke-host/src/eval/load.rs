@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use convoke_eval::Scenario;
+use convoke_eval::{Replies, Scenario};
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
-use convoke_machine::finding::Finding;
-use convoke_machine::pack::document;
+use convoke_text::document;
+use convoke_text::finding::Finding;
+use serde_json::{Map, Value};
 
 use crate::agentfile::{FileError, bytes_of};
-use crate::definition::{Definition, counted};
-use crate::pack::diagnostic;
+use crate::definition::{Definition, LoadedFile, counted};
+use crate::pack::{MESSAGE, diagnostic};
 use crate::{GivenInputs, HostError};
 
 /// How names of scenario files in folders end.
@@ -46,8 +47,7 @@ pub fn load_scenarios(paths: &[PathBuf]) -> Result<Vec<LoadedScenario>, HostErro
     }
     let mut loaded: Vec<LoadedScenario> = Vec::new();
     for path in files {
-        let (name, bytes) = bytes_of(&path)?;
-        let mut scenario = LoadedScenario::read(path, name, &String::from_utf8_lossy(&bytes));
+        let mut scenario = LoadedScenario::read(path)?;
         let own = scenario.scenario.as_ref().map(|scenario| scenario.name.clone());
         let same = |other: &&LoadedScenario| {
             other.scenario.as_ref().is_some_and(|other| Some(&other.name) == own.as_ref())
@@ -59,6 +59,34 @@ pub fn load_scenarios(paths: &[PathBuf]) -> Result<Vec<LoadedScenario>, HostErro
         loaded.push(scenario);
     }
     Ok(loaded)
+}
+
+/// Loads a file of replies for scenarios, and what is wrong with it.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn load_replies(path: &Path) -> Result<(Option<Replies>, Source, Diagnostics), HostError> {
+    let (source, mut diagnostics) = source_of(path)?;
+    if diagnostics.errors() > 0 {
+        return Ok((None, source, diagnostics));
+    }
+    let (replies, findings) = Replies::read(source.text());
+    for finding in &findings {
+        diagnostics.add(finding.severity, || diagnostic(&source, finding));
+    }
+    Ok((replies, source, diagnostics))
+}
+
+/// The text of a file; with what is wrong with it, if it is none.
+fn source_of(path: &Path) -> Result<(Source, Diagnostics), HostError> {
+    let (name, bytes) = bytes_of(path)?;
+    let mut diagnostics = Diagnostics::default();
+    let source = Source::from_bytes(name, bytes).unwrap_or_else(|error| {
+        let (source, diagnostic) = *error;
+        diagnostics.error(|| diagnostic);
+        source
+    });
+    Ok((source, diagnostics))
 }
 
 fn found_in(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), HostError> {
@@ -79,30 +107,61 @@ fn found_in(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), HostError> {
 }
 
 impl LoadedScenario {
-    /// Reads a scenario. What it names is beside `path`.
-    #[must_use]
-    pub fn read(path: PathBuf, name: String, text: &str) -> Self {
-        let source = Source::new(name, text);
-        let (scenario, findings) = convoke_eval::read(source.text());
-        let mut loaded =
-            Self { path, source, diagnostics: Diagnostics::default(), scenario: scenario.map(Arc::new) };
-        findings.iter().for_each(|finding| loaded.note(finding));
-        loaded
+    /// Reads a scenario. What it names is beside it.
+    fn read(path: PathBuf) -> Result<Self, HostError> {
+        let (source, diagnostics) = source_of(&path)?;
+        let mut loaded = Self { path, source, diagnostics, scenario: None };
+        if loaded.diagnostics.errors() == 0 {
+            let (scenario, findings) = convoke_eval::read(loaded.source.text());
+            loaded.scenario = scenario.map(Arc::new);
+            findings.iter().for_each(|finding| loaded.note(finding));
+        }
+        Ok(loaded)
     }
 
-    /// Checks that it fits what is to be run.
-    pub fn check(&mut self, definition: &dyn Definition) {
-        let Some(scenario) = self.scenario.clone() else { return };
-        if let Err(invalid) = GivenInputs::of_json(&scenario.inputs).values(definition.inputs()) {
-            for problem in invalid.problems {
-                self.refuse(Finding::error("bad-input", "/spec/inputs", problem));
+    /// Checks that it fits the file that is to be run. What does not is in its diagnostics.
+    ///
+    /// # Errors
+    /// If that file has mistakes itself.
+    pub fn check(&mut self, loaded: &LoadedFile) -> Result<(), HostError> {
+        let definition = loaded.valid()?;
+        let Some(scenario) = self.scenario.clone() else { return Ok(()) };
+        let mut findings = scenario.misfits(&definition.vocabulary());
+        if let Some(pack) = &scenario.pack {
+            let named = self.path.with_file_name(pack);
+            let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            if whole(&named) != whole(&loaded.path) {
+                let message = format!("this is a scenario for {}", named.display());
+                let finding = Finding::error("other-file", "/spec/pack", message);
+                findings.push(finding.help(format!(
+                    "it is run against {} now: leave `pack` out, or give that file",
+                    loaded.path.display()
+                )));
             }
         }
-        if !definition.takes_turns() && !scenario.turns.is_empty() {
-            let message = "nobody takes turns in a run of this file";
-            let finding = Finding::error("no-turns", "/spec/turns", message);
-            self.refuse(finding.help("give it `inputs`, and assert what it comes to in `assertions`"));
+        let given = self.inputs(&**definition).unwrap_or_else(|why| {
+            findings.push(Finding::error("bad-value", "/spec/task_type", why));
+            scenario.inputs.clone()
+        });
+        let problems = GivenInputs::of_json(&given).values(definition.inputs()).err();
+        let problems = problems.map(|invalid| invalid.problems).unwrap_or_default();
+        findings.extend(problems.into_iter().map(|why| Finding::error("bad-input", "/spec/inputs", why)));
+        if definition.vocabulary().turns && scenario.turns.is_empty() && !given.contains_key(MESSAGE) {
+            let finding = Finding::error("missing-field", "/spec", "nobody says anything in this scenario");
+            findings.push(finding.help("write `turns: [{role: user, content: …}]`"));
         }
+        findings.into_iter().for_each(|finding| self.refuse(finding));
+        Ok(())
+    }
+
+    /// The inputs of its runs, with what makes them begin where it says.
+    pub(super) fn inputs(&self, definition: &dyn Definition) -> Result<Map<String, Value>, String> {
+        let Some(scenario) = &self.scenario else { return Ok(Map::new()) };
+        let mut inputs = scenario.inputs.clone();
+        if let Some(task) = &scenario.task_type {
+            inputs.extend(definition.beginning_with(task)?);
+        }
+        Ok(inputs)
     }
 
     fn refuse(&mut self, mut finding: Finding) {

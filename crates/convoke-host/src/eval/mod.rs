@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `load` | scenarios from files and folders, with everything that is wrong with them |
 //! | `trial` | one run of a scenario: an ordinary durable run that is given what the scenario says |
+//! | `supply` | what a suspended run is given |
+//! | `assess` | what is asserted and declared, compared with what happened |
 //! | `person` | who says the words and gives the answers of a scenario |
-//! | `observe` | what the journal of a run says, for assertions |
+//! | `observe` | what happened in a run, told again from its journal |
 //! | `judge` | models that judge, as runs of their own |
 //! | `models` | where the replies of a scenario come from |
 //!
@@ -13,11 +15,13 @@
 //! interrupted is gone on with under its name, nothing is paid twice, and assertions that have changed are compared with the runs that
 //! are there.
 
+mod assess;
 mod judge;
 mod load;
 mod models;
 mod observe;
 mod person;
+mod supply;
 mod trial;
 
 use std::path::PathBuf;
@@ -26,12 +30,12 @@ use std::time::Duration;
 
 use convoke_core::{Digest, Limits, RunId};
 use convoke_eval::scenario::ModelSource;
-pub use convoke_eval::{Comparison, Report, RunReport, Scenario, ScenarioReport, compare, junit};
+pub use convoke_eval::{Comparison, Replies, Report, RunReport, Scenario, ScenarioReport, compare, junit};
 use convoke_goals::Values;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
-pub use load::{LoadedScenario, load_scenarios};
+pub use load::{LoadedScenario, load_replies, load_scenarios};
 
 use crate::definition::LoadedFile;
 use crate::host::Host;
@@ -40,6 +44,12 @@ use trial::Trial;
 
 /// So much of a scenario's name is in the ids of its runs.
 const LONGEST_NAME: usize = 40;
+
+/// The name of an eval is in the ids of its runs and of those of its judges, and these have an end.
+const LONGEST_ID: usize = 48;
+
+/// How long a run may be at work where nothing is said about that: a model that never answers does not keep an eval waiting.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Is told of each run when it is over: the scenario, and what came of the run.
 pub type TrialObserver = Arc<dyn Fn(&Scenario, &RunReport) + Send + Sync>;
@@ -54,11 +64,15 @@ pub struct EvalOptions {
     pub model: Option<String>,
     /// The model that judges, instead of what scenarios say.
     pub judge: Option<String>,
+    /// Replies for scenarios by their names, instead of what these say.
+    pub replies: Option<Replies>,
+    /// Of the evals that a file declares, only those of these groups; all of them if there are none.
+    pub groups: Vec<String>,
     /// A policy, instead of the folder's.
     pub policy: Option<PathBuf>,
     /// What each run may use, instead of what is configured.
     pub limits: Option<Limits>,
-    /// How long each run may be at work, instead of what is configured.
+    /// How long each run, and each judge, may be at work; otherwise what is configured, or ten minutes.
     pub timeout: Option<Duration>,
     /// How often each scenario is run that does not say so itself.
     pub repeat: u32,
@@ -86,6 +100,8 @@ impl EvalOptions {
             id: id.unwrap_or_else(minted),
             model: None,
             judge: None,
+            replies: None,
+            groups: Vec::new(),
             policy: None,
             limits: None,
             timeout: None,
@@ -126,7 +142,9 @@ impl Host {
         let mut trials = Vec::new();
         for given in scenarios {
             let scenario = Arc::clone(given.valid()?);
-            let inputs = GivenInputs::of_json(&scenario.inputs).values(definition.inputs());
+            let failed = |reason: String| HostError::Scenario { scenario: scenario.name.clone(), reason };
+            let inputs = given.inputs(&*definition).map_err(failed)?;
+            let inputs = GivenInputs::of_json(&inputs).values(definition.inputs());
             let inputs = inputs.map_err(|invalid| HostError::Inputs { problems: invalid.problems })?;
             for number in 1..=scenario.trials.unwrap_or(options.repeat).max(1) {
                 let (scenario, inputs) = (Arc::clone(&scenario), inputs.clone());
@@ -165,19 +183,27 @@ impl Host {
         number: u32,
         options: &'a EvalOptions,
     ) -> Result<Trial<'a>, HostError> {
-        let named = options.model.clone().map(ModelSource::Named);
-        let model = named.or_else(|| scenario.model.clone().map(|own| models::beside(own, &given.path)));
+        let asked = options.model.clone().map(ModelSource::Named);
+        let asked = asked.or_else(|| options.replies.as_ref()?.of(&scenario.name));
+        let own = || scenario.model.clone().map(|own| models::beside(own, &given.path));
+        let model = asked.clone().or_else(own);
         let digest = Digest::of_json(&json!({
             "file": loaded.source.text(),
             "beside": loaded.beside,
             "script": scenario.script,
             "model": options.model,
+            "replies": asked.and_then(|asked| asked.script("replies", 0)),
+            "recorded": model.as_ref().and_then(models::text_of),
         }));
         let letters = scenario.name.chars().map(|letter| match letter.to_ascii_lowercase() {
             letter if letter.is_ascii_alphanumeric() => letter,
             _ => '-',
         });
         let name: String = letters.take(LONGEST_NAME).collect();
+        if options.id.as_str().len() > LONGEST_ID {
+            let reason = format!("the name of the eval is too long: use at most {LONGEST_ID} letters");
+            return Err(HostError::Scenario { scenario: scenario.name.clone(), reason });
+        }
         let id = format!("{}-{name}-{number}-{}", options.id, &digest.to_string()[..8]);
         let id = id.parse().map_err(|error: convoke_core::InvalidRunId| HostError::Scenario {
             scenario: scenario.name.clone(),

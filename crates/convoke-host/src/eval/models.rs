@@ -32,6 +32,18 @@ pub(super) fn beside(source: ModelSource, scenario: &Path) -> ModelSource {
     }
 }
 
+/// The text of the file that replies come from, if they come from one and it is there.
+pub(super) fn text_of(source: &ModelSource) -> Option<String> {
+    match source {
+        ModelSource::Named(name) => match name.parse() {
+            Ok(ModelName::Scripted { path }) => std::fs::read_to_string(path).ok(),
+            _ => None,
+        },
+        // What a cassette records on the way does not make another run of it.
+        _ => None,
+    }
+}
+
 /// The model that a scenario brings itself; nothing if it is one that is looked for by its name. Of a list of replies, so many have
 /// been `given` already.
 pub(super) fn brought(
@@ -60,10 +72,11 @@ pub(super) fn brought(
     let cassette =
         Cassette::auto(&file, transport).map_err(|error| failed(format!("{}: {error}", file.display())))?;
     let connector = models.connector().transport(Arc::new(cassette.clone()));
-    let recorded: Arc<dyn Model> = match OnUnrecorded::from_environment() {
-        OnUnrecorded::Record => connector.connect(&name)?,
+    let recorded: Arc<dyn Model> = match (connector.connect(&name), OnUnrecorded::from_environment()) {
+        (Ok(model), _) => model,
+        (Err(error), OnUnrecorded::Record) => return Err(error.into()),
         // What is only played back needs no key.
-        _ => {
+        (Err(_), _) => {
             let settings = ProviderSettings::new(service.provider)
                 .service(service.name)
                 .key(ApiKey::new("played-back"))

@@ -258,7 +258,7 @@ impl Host {
     }
 
     /// What a new run may use: what is configured, with what is given instead.
-    fn limits(&self, given: Option<&Limits>) -> Limits {
+    pub(crate) fn limits(&self, given: Option<&Limits>) -> Limits {
         let configured = self.config.limits();
         given.map_or_else(|| configured.clone(), |given| configured.clone().replaced_by(given))
     }

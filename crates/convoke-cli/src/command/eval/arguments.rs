@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use convoke_core::{Limits, RunId};
 use convoke_host::parse_limits;
 use convoke_text::duration;
 
-use crate::run::Format;
 use crate::select::new_id;
 
 #[derive(Debug, Args)]
@@ -25,6 +24,12 @@ pub(crate) struct EvalArguments {
     /// The model that judges, whatever the scenarios say.
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
+    /// Replies for the scenarios by their names, whatever these say: a file as PromptKit's mock provider has it.
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    pub(crate) replies: Option<PathBuf>,
+    /// Of the evals that a pack declares, only those of this group; can be given several times.
+    #[arg(long = "group", value_name = "GROUP")]
+    pub(crate) groups: Vec<String>,
     /// How often to run each scenario that does not say so itself.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
@@ -43,18 +48,29 @@ pub(crate) struct EvalArguments {
     /// What each run may use, such as `1.50 usd, 200000 tokens`.
     #[arg(long, value_name = "LIMITS", value_parser = parse_limits)]
     pub(crate) budget: Option<Limits>,
-    /// How long each run may be at work: 90s, 30min.
+    /// How long each run may be at work: 90s, 30min. Otherwise what is configured, or ten minutes.
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     pub(crate) timeout: Option<Duration>,
     /// As what to give the report.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: Format,
+    pub(crate) output: ReportFormat,
     /// Also write the report as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Say what got better, worse, is new and is gone since an earlier report, as `--output json` gives it.
     #[arg(long, value_name = "FILE")]
     pub(crate) compare: Option<PathBuf>,
+}
+
+/// What a report is given as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// A table, and what did not hold.
+    Text,
+    /// JSON, which `--compare` reads later.
+    Json,
+    /// JUnit XML.
+    Junit,
 }
 
 fn share(text: &str) -> Result<f64, String> {

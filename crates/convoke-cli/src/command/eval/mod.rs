@@ -5,8 +5,10 @@ mod show;
 
 use std::path::Path;
 
-use convoke_host::eval::{Comparison, EvalOptions, LoadedScenario, Report, compare, junit, load_scenarios};
-use convoke_host::{Definition, counted, user_name};
+use convoke_host::eval::{
+    Comparison, EvalOptions, LoadedScenario, Replies, Report, compare, junit, load_replies, load_scenarios,
+};
+use convoke_host::{LoadedFile, counted, user_name};
 use serde::Serialize;
 
 use crate::arguments::Arguments;
@@ -15,8 +17,9 @@ use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::files;
 use crate::host;
-use crate::run::Format;
 use crate::terminal::Output;
+
+use arguments::ReportFormat;
 
 pub(crate) use arguments::EvalArguments;
 
@@ -41,9 +44,9 @@ pub(crate) async fn run(
     let host = host::of(arguments, configuration::load(arguments)?)?;
     let loaded = host.load(&wanted.file)?;
     tell(&loaded.source, &loaded.diagnostics, output);
-    let definition = std::sync::Arc::clone(loaded.valid()?);
-    let scenarios = checked(wanted, &*definition, output)?;
+    let scenarios = checked(wanted, &loaded, output)?;
     let mut options = options(wanted);
+    options.replies = wanted.replies.as_deref().map(|path| replies(path, output)).transpose()?;
     let (sender, mut over) = tokio::sync::mpsc::channel(UNTOLD);
     options.observer = Some(std::sync::Arc::new(move |scenario, run| {
         // Whoever is not told of it finds it in the report.
@@ -68,10 +71,10 @@ pub(crate) async fn run(
     if let Some(path) = &wanted.junit {
         files::replace(path, &junit(&report))?;
     }
-    if arguments.json || wanted.output != Format::Text {
-        output.json(&Compared { report: &report, comparison: comparison.as_ref() })?;
-    } else {
-        show::report(&report, comparison.as_ref(), output)?;
+    match wanted.output {
+        ReportFormat::Text if !arguments.json => show::report(&report, comparison.as_ref(), output)?,
+        ReportFormat::Junit => output.plain(junit(&report).trim_end())?,
+        _ => output.json(&Compared { report: &report, comparison: comparison.as_ref() })?,
     }
     if report.passed {
         return Ok(());
@@ -90,13 +93,13 @@ fn count(number: usize) -> String {
 /// The scenarios, if nothing is wrong with any of them.
 fn checked(
     wanted: &EvalArguments,
-    definition: &dyn Definition,
+    loaded: &LoadedFile,
     output: &mut Output,
 ) -> Result<Vec<LoadedScenario>, Failure> {
     let mut scenarios = load_scenarios(&wanted.scenarios)?;
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
     for scenario in &mut scenarios {
-        scenario.check(definition);
+        scenario.check(loaded)?;
         let found = &scenario.diagnostics;
         tell(&scenario.source, found, output);
         errors += found.errors();
@@ -117,6 +120,7 @@ fn options(wanted: &EvalArguments) -> EvalOptions {
     let mut options = EvalOptions::new(wanted.id.clone());
     options.model.clone_from(&wanted.model);
     options.judge.clone_from(&wanted.judge);
+    options.groups.clone_from(&wanted.groups);
     options.policy.clone_from(&wanted.policy);
     options.limits.clone_from(&wanted.budget);
     options.timeout = wanted.timeout;
@@ -125,6 +129,14 @@ fn options(wanted: &EvalArguments) -> EvalOptions {
     options.jobs = wanted.jobs;
     options.started_by = Some(user_name());
     options
+}
+
+/// Replies for scenarios, if nothing is wrong with them.
+fn replies(path: &Path, output: &mut Output) -> Result<Replies, Failure> {
+    let (replies, source, diagnostics) = load_replies(path)?;
+    tell(&source, &diagnostics, output);
+    let problems = counted(diagnostics.errors(), diagnostics.warnings());
+    replies.ok_or_else(|| Failure::failed(format!("{} has no replies to give: {problems}", path.display())))
 }
 
 /// An earlier report.

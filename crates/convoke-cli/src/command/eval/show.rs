@@ -21,11 +21,15 @@ pub(super) fn report(
     for line in table(report).lines(width) {
         output.line(&line)?;
     }
-    for scenario in report.scenarios.iter().filter(|scenario| scenario.runs.iter().any(|run| !run.passed)) {
-        for run in scenario.runs.iter().filter(|run| !run.passed) {
+    for scenario in &report.scenarios {
+        for run in scenario.runs.iter().filter(|run| run.failures().next().is_some()) {
             failed(scenario, run, output)?;
         }
+        for line in scenario.held_too_rarely() {
+            wrapped(Rich::new(Tone::Bad, "  ✗ "), &line, output)?;
+        }
     }
+    measured(report, output)?;
     if let Some(comparison) = comparison {
         changes(comparison, output)?;
     }
@@ -63,13 +67,35 @@ fn table(report: &Report) -> Table {
 }
 
 fn failed(scenario: &ScenarioReport, run: &RunReport, output: &mut Output) -> Result<(), Failure> {
-    let width = output.width();
     output.plain("")?;
     let head = Rich::new(Tone::Strong, text::one_line(&scenario.name));
     output.line(&head.with(Tone::Faint, format!("  convoke show {}", run.run)))?;
     for failure in run.failures() {
-        let line = Rich::new(Tone::Bad, "  ✗ ").with(Tone::Plain, text::one_line(&failure.line()));
-        line.wrap(width, 4).iter().try_for_each(|line| output.line(line))?;
+        wrapped(Rich::new(Tone::Bad, "  ✗ "), &failure.line(), output)?;
+    }
+    Ok(())
+}
+
+fn wrapped(mark: Rich, line: &str, output: &mut Output) -> Result<(), Failure> {
+    let line = mark.with(Tone::Plain, text::one_line(line));
+    line.wrap(output.width(), 4).iter().try_for_each(|line| output.line(line))
+}
+
+/// What the evals of a pack measured, and which of them could not.
+fn measured(report: &Report, output: &mut Output) -> Result<(), Failure> {
+    let mut is_first = true;
+    for scenario in &report.scenarios {
+        for (name, score) in scenario.measured() {
+            if std::mem::take(&mut is_first) {
+                output.plain("")?;
+                output.plain("measured:")?;
+            }
+            let of = |run: &RunReport| run.assertions.iter().find(|one| one.name == name).cloned();
+            let why = || scenario.runs.iter().find_map(of).map(|one| one.found).unwrap_or_default();
+            let found =
+                score.map_or_else(|| format!("not to be had: {}", why()), |score| format!("{score:.2}"));
+            wrapped(Rich::new(Tone::Faint, "  "), &format!("{}: {name} {found}", scenario.name), output)?;
+        }
     }
     Ok(())
 }
@@ -85,6 +111,7 @@ fn changes(comparison: &Comparison, output: &mut Output) -> Result<(), Failure> 
         let (tone, word) = match change.change {
             Change::Better => (Tone::Good, "better"),
             Change::Worse => (Tone::Bad, "worse"),
+            Change::Different => (Tone::Plain, "differs"),
             Change::New => (Tone::Plain, "new"),
             Change::Gone => (Tone::Plain, "gone"),
         };
