@@ -183,6 +183,11 @@ fn repeated_runs_have_a_pass_rate() {
         "scripted/model.toml",
     ]);
     assert!(seen.contains("3/3") && seen.contains("--- exit 0"), "{seen}");
+    place.write("model.toml", "[[rule]]\nreply = \"Go away.\"\n");
+    let bad = ["eval", "talk.pack.json", ".", "--repeat", "3", "--model", "scripted/model.toml"];
+    let seen = stdout(&place.convoke(&bad));
+    assert_eq!(seen.matches("`hello` is missing").count(), 1, "what failed alike is said once: {seen}");
+    assert!(seen.contains("(3 times)") && seen.contains("0/3"), "{seen}");
     let rate =
         place.convoke(&["eval", "talk.pack.json", ".", "--repeat", "0", "--model", "scripted/model.toml"]);
     assert!(stderr(&rate).contains("1..=1000"), "{}", stderr(&rate));

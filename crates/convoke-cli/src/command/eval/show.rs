@@ -22,9 +22,7 @@ pub(super) fn report(
         output.line(&line)?;
     }
     for scenario in &report.scenarios {
-        for run in scenario.runs.iter().filter(|run| run.failures().next().is_some()) {
-            failed(scenario, run, output)?;
-        }
+        failed(scenario, output)?;
         for line in scenario.held_too_rarely() {
             wrapped(Rich::new(Tone::Bad, "  ✗ "), &line, output)?;
         }
@@ -66,12 +64,22 @@ fn table(report: &Report) -> Table {
     table
 }
 
-fn failed(scenario: &ScenarioReport, run: &RunReport, output: &mut Output) -> Result<(), Failure> {
+/// What did not hold: each assertion once, with what was found first and how often that was.
+fn failed(scenario: &ScenarioReport, output: &mut Output) -> Result<(), Failure> {
+    let mut lines: Vec<(String, String, usize)> = Vec::new();
+    for failure in scenario.runs.iter().flat_map(RunReport::failures) {
+        match lines.iter_mut().find(|(place, _, _)| *place == failure.place()) {
+            Some((_, _, times)) => *times += 1,
+            None => lines.push((failure.place(), failure.line(), 1)),
+        }
+    }
+    let Some(first) = scenario.runs.iter().find(|run| run.failures().next().is_some()) else { return Ok(()) };
     output.plain("")?;
     let head = Rich::new(Tone::Strong, text::one_line(&scenario.name));
-    output.line(&head.with(Tone::Faint, format!("  convoke show {}", run.run)))?;
-    for failure in run.failures() {
-        wrapped(Rich::new(Tone::Bad, "  ✗ "), &failure.line(), output)?;
+    output.line(&head.with(Tone::Faint, format!("  convoke show {}", first.run)))?;
+    for (_, line, times) in lines {
+        let often = if scenario.runs.len() > 1 { format!(" ({times} times)") } else { String::new() };
+        wrapped(Rich::new(Tone::Bad, "  ✗ "), &format!("{line}{often}"), output)?;
     }
     Ok(())
 }
