@@ -11,14 +11,14 @@ use convoke_history::account::ItemKind;
 use convoke_history::{DisplayStatus, When};
 use convoke_telemetry::logging::LogFormat;
 
-use crate::command::{KnowledgeCommand, MemoryCommand, PolicyCommand, StoreCommand};
+use crate::command::{EvalArguments, KnowledgeCommand, MemoryCommand, PolicyCommand, StoreCommand};
 use crate::help;
 use crate::package::PackageCommand;
 use crate::run::{ResumeArguments, RunArguments};
 use crate::usage_error;
 
 const AFTER_HELP: &str = "\
-Results go to standard output, everything else to standard error. Only `run`, `resume`, `attend`, \
+Results go to standard output, everything else to standard error. Only `run`, `resume`, `attend`, `eval`, \
 `answer --resume`, `chat` and `doctor --try` call a model.
 
 RUN is a run's id, the beginning of one that no other run has, or `last` for the newest run.
@@ -124,6 +124,8 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Make a pack of the files it is authored in, or of one in YAML.
     Compile(Compile),
+    /// Run scenarios against an Agentfile or a pack, and say which of what they assert holds.
+    Eval(EvalArguments),
     /// Print what completes commands in a shell.
     Completions {
         /// The shell.

@@ -11,7 +11,7 @@ use crate::terminal::text;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run", &["run", "chat", "resume", "answer", "questions", "send", "attach", "attend", "cancel"]),
     ("Look", &["runs", "show", "replay", "fork", "rm", "purge"]),
-    ("Agentfiles", &["init", "validate", "fmt", "inspect", "compile"]),
+    ("Agentfiles", &["init", "validate", "fmt", "inspect", "compile", "eval"]),
     ("Packages", &["packages", "install", "uninstall", "pack", "verify", "keygen", "trust"]),
     (
         "Set up",

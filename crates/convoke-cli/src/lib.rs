@@ -155,6 +155,7 @@ fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
         Command::Fmt(fmt) => command::fmt(arguments, fmt, output),
         Command::Inspect(inspect) => command::inspect(arguments, inspect, output),
         Command::Compile(compile) => command::compile(arguments, compile, output),
+        Command::Eval(eval) => runtime.block_on(command::eval(arguments, eval, output)),
         Command::Completions { shell } => command::completions(*shell, output),
         Command::Man { folder } => command::man(folder.as_deref(), arguments, output),
         Command::Package(package) => package::command(arguments, package, output),

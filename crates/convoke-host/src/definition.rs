@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use convoke_core::{Outline, Runner};
 use convoke_diagram::Diagram;
+use convoke_eval::{Facts, Vocabulary};
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::{Input, SecurityMode};
@@ -12,7 +13,8 @@ use convoke_goals::agentfile::{Agentfile, Source};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_history::History;
 use convoke_machine::conversation::Way;
-use serde_json::Value;
+use convoke_machine::pack::model::Eval;
+use serde_json::{Map, Value};
 
 use crate::HostError;
 
@@ -113,6 +115,31 @@ pub trait Definition: Send + Sync {
     /// The Agentfile, if it is one.
     fn agentfile(&self) -> Option<&Agentfile> {
         None
+    }
+
+    /// What [scenarios](crate::eval) for it can speak of.
+    fn vocabulary(&self) -> Vocabulary {
+        Vocabulary::default()
+    }
+
+    /// The inputs with which a run begins with another prompt than the first, as scenarios of PromptKit name it.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {
+        Err(format!("nothing here is called `{task}` that a run could begin with: leave it out"))
+    }
+
+    /// What a run came to, for assertions of [scenarios](crate::eval), by the state it ended with.
+    fn facts(&self, state: &Value) -> Facts {
+        let _ = state;
+        Facts::default()
+    }
+
+    /// The evals that it declares itself, for what is said in a state.
+    fn evals(&self, state: &str) -> Vec<Eval> {
+        let _ = state;
+        Vec::new()
     }
 }
 

@@ -258,6 +258,22 @@ pub enum HostError {
         /// The key.
         key: String,
     },
+    /// A scenario cannot be run.
+    #[error("scenario {scenario}: {reason}")]
+    Scenario {
+        /// The scenario.
+        scenario: String,
+        /// Why not.
+        reason: String,
+    },
+    /// There is nothing to evaluate.
+    #[error(
+        "there are no scenarios in {places}: their names end in .scenario.yaml, .scenario.yml or .scenario.json"
+    )]
+    NoScenarios {
+        /// Where they were looked for.
+        places: String,
+    },
     /// The run has come to an end that going on would not change.
     #[error("run {run} has ended: {status}")]
     Ended {

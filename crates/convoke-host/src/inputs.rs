@@ -82,6 +82,13 @@ impl GivenInputs {
         given
     }
 
+    /// Values that are there as JSON.
+    #[must_use]
+    pub fn of_json(values: &serde_json::Map<String, Value>) -> Self {
+        let supplied = values.iter().map(|(name, value)| (name.clone(), Supplied::Json(value.clone())));
+        Self { values: supplied.collect(), problems: Vec::new() }
+    }
+
     fn twice(&mut self, name: &str) {
         self.problems.push(format!("{} is given twice: give it once", text::one_line(name)));
     }

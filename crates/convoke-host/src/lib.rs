@@ -6,6 +6,7 @@
 //! | `definition` | kinds of files that can be run, and what each of them is asked |
 //! | `agentfile` | Agentfiles as such a kind, from disks and packages |
 //! | `pack` | PromptPacks as such a kind |
+//! | `eval` | scenarios run against a file, and judged |
 //! | `prepared`, `running` | a definition with everything it needs; a run under way |
 //! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
@@ -37,6 +38,7 @@ mod definition;
 mod drawn;
 mod equipment;
 mod error;
+pub mod eval;
 mod fingerprints;
 mod follow;
 mod gist;

@@ -346,9 +346,10 @@ fn validator(rule: &pack::Validator) -> Validator {
         pack::Direction::Output => Direction::Output,
         pack::Direction::Both => Direction::Both,
     };
-    let rule = rule.clone();
-    Validator::new(direction, move |text| match rule.judge(text) {
+    let (rule, name) = (rule.clone(), rule.kind().to_owned());
+    let check = move |text: &str| match rule.judge(text) {
         Judgement::Passed => None,
         Judgement::Replaced(instead) | Judgement::Failed(instead) => Some(instead),
-    })
+    };
+    Validator::new(direction, check).named(name)
 }

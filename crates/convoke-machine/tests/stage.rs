@@ -4,7 +4,7 @@ mod packs;
 
 use std::sync::Arc;
 
-use convoke_core::{Message, ModelRequest, RunStatus, Runtime, Toolset};
+use convoke_core::{EventKind, Message, ModelRequest, RunStatus, Runtime, Toolset};
 use convoke_machine::conversation::{MachineState, Talk};
 use convoke_machine::stage::{PackMachineError, PackStage, Skills, StateSkills};
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -53,6 +53,40 @@ async fn promptkit_143_146_every_state_has_the_callers_values_and_its_own_rules(
         systems[0].contains("First for Ada.") && systems[1].contains("Second for Ada: a refund."),
         "{systems:?}"
     );
+}
+
+#[tokio::test]
+async fn a_conversation_begins_where_it_is_told_and_tells_which_rules_are_broken() {
+    let banned = json!([{"type": "banned_words", "params": {"words": ["lawsuit"], "message": "No."}}]);
+    let pack = with(&[
+        ("/prompts/first", prompt("First.")),
+        ("/prompts/second", prompt("Second.")),
+        ("/prompts/second/validators", banned),
+        (
+            "/workflow",
+            json!({"version": 2, "entry": "a", "states": {
+            "a": {"prompt_task": "first", "on_event": {"Go": "b"}}, "b": {"prompt_task": "second", "terminal": true}}}),
+        ),
+    ]);
+    let model = ScriptedModel::builder().otherwise("A lawsuit it is.").build();
+    let run = async |state: &str| {
+        let machine = stage(&pack, &model).machine().expect("a machine");
+        let talk = MachineState::saying("Hello").talk(Talk::Once).beginning_in(state);
+        let mut events = Runtime::new().start(&machine.workflow(), talk).stream();
+        let mut told = Vec::new();
+        while let Some(event) = events.next().await {
+            if let EventKind::Custom { name, value } = event.kind {
+                told.push((name, value));
+            }
+        }
+        told
+    };
+    let told = run("b").await;
+    let broken = told.iter().find(|(name, _)| name == "validation.failed").expect("a broken rule");
+    assert_eq!(broken.1, json!({"validator": "banned_words", "direction": "output", "instead": "No."}));
+    assert!(told.iter().any(|(name, value)| name == "workflow.state_entered" && value["state"] == "b"));
+    assert!(matches!(&systems(&model)[..], [only] if only.contains("Second.")));
+    assert!(run("c").await.is_empty(), "there is no such state to begin in");
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ mod corpus;
 mod doctor;
 mod earlier_builds;
 mod errors;
+mod eval;
 mod examples;
 mod fork;
 mod host;

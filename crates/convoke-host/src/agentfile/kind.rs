@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
 use convoke_diagram::Diagram;
+use convoke_eval::Facts;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::Input;
@@ -129,6 +130,12 @@ impl Definition for AgentfileDefinition {
 
     fn agentfile(&self) -> Option<&Agentfile> {
         Some(&self.0)
+    }
+
+    fn facts(&self, state: &Value) -> Facts {
+        let state: GoalState = serde_json::from_value(state.clone()).unwrap_or_default();
+        let outputs = state.outputs.iter().map(|(name, value)| (name.to_owned(), value.clone()));
+        Facts { outputs: outputs.collect(), ..Facts::default() }
     }
 }
 

@@ -9,7 +9,7 @@ use convoke_core::Store;
 use super::Host;
 use crate::agentfile::AgentfileKind;
 use crate::definition::DefinitionKind;
-use crate::models::DownloadObserver;
+use crate::models::{DownloadObserver, OwnModels};
 use crate::pack::PackKind;
 use crate::{HostError, store};
 
@@ -75,6 +75,7 @@ impl HostBuilder {
         if let Some(store) = store {
             let _ = cell.set(store);
         }
-        Ok(Host { config, store_file, store: cell, kinds, downloads })
+        let own_models = OwnModels::default();
+        Ok(Host { config, store_file, store: cell, kinds, downloads, own_models })
     }
 }

@@ -27,7 +27,7 @@ use crate::agentfile::{AgentfileKind, UnpackedPackage, beside, bytes_of, is_stan
 use crate::definition::{DefinitionKind, LoadedFile};
 use crate::fingerprints::Fingerprints;
 use crate::kept_files::{KeptFiles, RecordingLoader};
-use crate::models::{DownloadObserver, Models};
+use crate::models::{DownloadObserver, Models, OwnModels};
 use crate::packages::trust_store;
 use crate::prepared::{ExecutionOptions, PreparedRun};
 use crate::running::ActiveRun;
@@ -45,9 +45,22 @@ pub struct Host {
     store: OnceLock<Arc<dyn Store>>,
     kinds: Vec<Arc<dyn DefinitionKind>>,
     downloads: DownloadObserver,
+    own_models: OwnModels,
 }
 
 impl Host {
+    /// The same host, where these models stand for those of their names.
+    pub(crate) fn bringing(&self, own_models: OwnModels) -> Self {
+        Self {
+            config: self.config.clone(),
+            store_file: self.store_file.clone(),
+            store: self.store.clone(),
+            kinds: self.kinds.clone(),
+            downloads: Arc::clone(&self.downloads),
+            own_models,
+        }
+    }
+
     /// A host for what is configured, with runs where they are kept by default.
     ///
     /// # Errors
@@ -138,7 +151,8 @@ impl Host {
     /// # Errors
     /// If the keys cannot be read.
     pub fn models(&self) -> Result<Models, HostError> {
-        Ok(Models::of(self.config.clone())?.watched(Arc::clone(&self.downloads)))
+        let models = Models::of(self.config.clone())?.watched(Arc::clone(&self.downloads));
+        Ok(models.bringing(Arc::clone(&self.own_models)))
     }
 
     /// Looks whether everything that agents need is in order here.
@@ -245,7 +259,7 @@ impl Host {
     }
 
     /// What a new run may use: what is configured, with what is given instead.
-    fn limits(&self, given: Option<&Limits>) -> Limits {
+    pub(crate) fn limits(&self, given: Option<&Limits>) -> Limits {
         let configured = self.config.limits();
         given.map_or_else(|| configured.clone(), |given| configured.clone().replaced_by(given))
     }

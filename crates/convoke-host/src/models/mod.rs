@@ -3,6 +3,7 @@
 pub(crate) mod local;
 mod profiled;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_config::{Config, Local};
@@ -48,7 +49,12 @@ pub struct Models {
     /// The keys there are.
     pub credentials: Credentials,
     downloads: DownloadObserver,
+    /// Those that this program brings itself, by the names under which others would be looked for.
+    own: OwnModels,
 }
+
+/// Models that a program brings itself, by their whole names.
+pub(crate) type OwnModels = Arc<BTreeMap<String, Arc<dyn Model>>>;
 
 /// The library of model files on this machine.
 ///
@@ -64,7 +70,8 @@ impl Models {
     /// # Errors
     /// If they cannot be read.
     pub fn of(config: Config) -> Result<Self, HostError> {
-        Ok(Self { credentials: config.credentials()?, config, downloads: Arc::new(|_| {}) })
+        let (downloads, own) = (Arc::new(|_: Download<'_>| {}), OwnModels::default());
+        Ok(Self { credentials: config.credentials()?, config, downloads, own })
     }
 
     /// Tells this one how fetching models goes.
@@ -72,6 +79,16 @@ impl Models {
     pub fn watched(mut self, downloads: DownloadObserver) -> Self {
         self.downloads = downloads;
         self
+    }
+
+    /// Takes these models for those of their names.
+    pub(crate) fn bringing(mut self, own: OwnModels) -> Self {
+        self.own = own;
+        self
+    }
+
+    fn own(&self, name: &ModelName) -> Option<Arc<dyn Model>> {
+        self.own.get(&name.to_string()).map(Arc::clone)
     }
 
     /// The model to use, if this one is asked for.
@@ -99,6 +116,9 @@ impl Models {
     /// A model that is opened when it is needed, which may be never: it may have no key, or gigabytes to load.
     #[must_use]
     pub fn deferred(&self, name: ModelName) -> Arc<dyn Model> {
+        if let Some(own) = self.own(&name) {
+            return own;
+        }
         let (connector, settings) = (self.connector(), self.config.local());
         let downloads = Arc::clone(&self.downloads);
         let price = connector.prices().ok().and_then(|prices| prices.price(&name.to_string()));
@@ -124,6 +144,9 @@ impl Models {
         name: &ModelName,
         tell: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Arc<dyn Model>, HostError> {
+        if let Some(own) = self.own(name) {
+            return Ok(own);
+        }
         open(&self.connector(), self.config.local(), &self.downloads, name, tell).await
     }
 
@@ -149,6 +172,9 @@ impl Models {
     /// # Errors
     /// If it cannot be had.
     pub fn ready(&self, name: &ModelName) -> Result<Arc<dyn Model>, HostError> {
+        if let Some(own) = self.own(name) {
+            return Ok(own);
+        }
         match name {
             ModelName::Local { model } => {
                 local::check(model)?;
@@ -164,6 +190,7 @@ impl Models {
     /// Why not.
     pub fn check(&self, name: &ModelName) -> Result<(), HostError> {
         match name {
+            name if self.own(name).is_some() => Ok(()),
             ModelName::Local { model } => local::check(model),
             _ => Ok(self.connector().connect(name).map(drop)?),
         }
@@ -177,7 +204,7 @@ impl Models {
         info.entry.filter(|_| info.installed.is_none()).map(|entry| entry.bytes())
     }
 
-    fn connector(&self) -> Connector {
+    pub(crate) fn connector(&self) -> Connector {
         let environment = self.config.environment().clone();
         Connector::new(environment, self.credentials.clone(), self.config.models().clone())
     }

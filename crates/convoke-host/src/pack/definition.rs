@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use convoke_core::{Runner, Toolset};
 use convoke_diagram::Diagram;
+use convoke_eval::{Facts, Vocabulary};
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_history::History;
 use convoke_machine::conversation::{Machine, MachineState, Way};
+use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::{CompiledPack, outline};
 use convoke_machine::stage::PackStage;
 use convoke_machine::workflow::ArtifactKind;
@@ -15,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::beside::ToolWorkflow;
 use super::skills::PackSkills;
-use super::{COMPOSITION, MEMORY, MESSAGE, way};
+use super::{COMPOSITION, MEMORY, MESSAGE, STATE, evaluated, way};
 use crate::definition::{Definition, EquippedDefinition};
 use crate::nested::tool_of;
 
@@ -44,9 +46,11 @@ impl PackDefinition {
         let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
         let offered = |name: &str| !own.iter().any(|own| own == name);
         let functions = !pack.model().compositions.is_empty();
+        let states = pack.workflow().is_some();
         let reserved = [
             (MESSAGE, offered(MESSAGE)),
             (COMPOSITION, functions && offered(COMPOSITION)),
+            (STATE, states && offered(STATE)),
             (MEMORY, offered(MEMORY)),
         ];
         let reserved: Vec<&'static str> =
@@ -170,6 +174,22 @@ impl Definition for PackDefinition {
     fn result(&self, state: &Value) -> Option<String> {
         serde_json::from_value::<MachineState>(state.clone()).ok()?.last
     }
+
+    fn vocabulary(&self) -> Vocabulary {
+        evaluated::vocabulary(&self.pack)
+    }
+
+    fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {
+        evaluated::beginning_with(&self.pack, task, self.reserved.contains(&STATE))
+    }
+
+    fn facts(&self, state: &Value) -> Facts {
+        evaluated::facts(state)
+    }
+
+    fn evals(&self, state: &str) -> Vec<Eval> {
+        evaluated::evals(&self.pack, state)
+    }
 }
 
 struct EquippedPack {
@@ -199,16 +219,21 @@ impl EquippedDefinition for EquippedPack {
             let given = if self.reserved.contains(&name) { variables.remove(name) } else { None };
             given.and_then(|given| given.as_str().map(str::to_owned))
         };
-        let (opening, function, memory) = (taken(MESSAGE), taken(COMPOSITION), taken(MEMORY));
+        let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
+        let (entry, memory) = (taken(STATE), taken(MEMORY));
         if let Some(name) = &function {
             self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
         }
         self.pack
             .check_values(&variables)
             .map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        if let Some(entry) = &entry {
+            evaluated::check_state(&self.pack, entry).map_err(|error| vec![error])?;
+        }
         let mut state = MachineState::default();
         state.variables = variables;
-        (state.opening, state.function, state.memory) = (opening, function, memory);
+        (state.opening, state.function) = (opening, function);
+        (state.entry, state.memory) = (entry, memory);
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }

@@ -3,6 +3,7 @@
 mod beside;
 mod compile;
 mod definition;
+mod evaluated;
 mod skills;
 mod way;
 
@@ -27,6 +28,9 @@ pub(crate) const MESSAGE: &str = "message";
 
 /// The composition that is run as a function instead of the workflow, unless a pack has a variable of that name.
 pub(crate) const COMPOSITION: &str = "composition";
+
+/// The state that the workflow begins in instead of its first, unless a pack has a variable of that name.
+pub(crate) const STATE: &str = "state";
 
 /// The name under which the conversation is remembered, unless a pack has a variable of that name.
 pub(crate) const MEMORY: &str = "memory";
@@ -74,7 +78,7 @@ impl DefinitionKind for PackKind {
     }
 }
 
-fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {
+pub(crate) fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {
     let Range { start, end } = within(finding.place.clone().unwrap_or_default(), source.text());
     let code = Code::Other(finding.code, finding.severity);
     let diagnostic = Diagnostic::new(code, Span::new(start, end), &finding.message).path(&finding.path);

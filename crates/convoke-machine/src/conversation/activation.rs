@@ -91,6 +91,7 @@ type Instead = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// Something that must not be said, and what is said instead.
 #[derive(Clone)]
 pub struct Validator {
+    name: Arc<str>,
     direction: Direction,
     check: Instead,
 }
@@ -99,7 +100,14 @@ impl Validator {
     /// A rule: given a text, what is said instead, or nothing if it may be said. It must depend on nothing else: a resumed run asks it
     /// again.
     pub fn new(direction: Direction, check: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { direction, check: Arc::new(check) }
+        Self { name: "validator".into(), direction, check: Arc::new(check) }
+    }
+
+    /// Sets the name by which listeners are told that it was broken.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = name.into();
+        self
     }
 
     pub(super) fn looks_at(&self, direction: Direction) -> bool {
@@ -115,13 +123,19 @@ impl std::fmt::Debug for Validator {
 
 /// What is said instead of a text; nothing if it may be said.
 pub(super) fn objection(validators: &[Validator], direction: Direction, text: &str) -> Option<String> {
-    let mut changed: Option<String> = None;
+    broken(validators, direction, text).pop().map(|(_, instead)| instead)
+}
+
+/// The rules that a text breaks, each with what is said instead after it.
+pub(super) fn broken(validators: &[Validator], direction: Direction, text: &str) -> Vec<(Arc<str>, String)> {
+    let mut broken: Vec<(Arc<str>, String)> = Vec::new();
     for validator in validators.iter().filter(|validator| validator.looks_at(direction)) {
-        if let Some(instead) = (validator.check)(changed.as_deref().unwrap_or(text)) {
-            changed = Some(instead);
+        let so_far = broken.last().map_or(text, |(_, instead)| instead);
+        if let Some(instead) = (validator.check)(so_far) {
+            broken.push((Arc::clone(&validator.name), instead));
         }
     }
-    changed
+    broken
 }
 
 /// Why a state cannot speak.

@@ -1,5 +1,7 @@
 //! Custom events of a conversation: those of the Go program under their names, and those it has none for.
 
+use std::sync::Arc;
+
 use convoke_core::{EventKind, Scope};
 use serde_json::{Value, json};
 
@@ -73,6 +75,14 @@ pub(super) async fn failed(scope: &Scope, context: &Context, error: &WorkflowErr
             tell(scope, "budget_exhausted", value).await;
         }
         _ => {}
+    }
+}
+
+/// Tells which rules a text broke, and what is said instead.
+pub(super) async fn broken(scope: &Scope, direction: &str, broken: &[(Arc<str>, String)]) {
+    for (validator, instead) in broken {
+        let value = json!({"validator": validator, "direction": direction, "instead": instead});
+        scope.emit(EventKind::Custom { name: "validation.failed".to_owned(), value }).await;
     }
 }
 

@@ -35,6 +35,9 @@ pub struct MachineState {
     /// The name under which it is remembered, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
+    /// The state that the workflow begins in, instead of its first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
     /// Whether there is more to come.
     pub talk: Talk,
     /// Where the workflow is; nothing before it is opened. A context that was stored is gone on with.
@@ -84,6 +87,13 @@ impl MachineState {
     #[must_use]
     pub fn variable(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// Begins in this state, instead of the workflow's first.
+    #[must_use]
+    pub fn beginning_in(mut self, state: impl Into<String>) -> Self {
+        self.entry = Some(state.into());
         self
     }
 

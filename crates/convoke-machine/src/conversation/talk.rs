@@ -42,8 +42,13 @@ impl<'a> Session<'a> {
             Some(context) => checked(&machine.compiled, context)?,
             None => {
                 let at = now(scope).await?;
-                let chosen = machine.entry.as_ref().and_then(|entry| machine.compiled.start_in(entry, at));
-                let context = chosen.unwrap_or_else(|| machine.compiled.start(at));
+                let entry = state.entry.take();
+                let context = match entry.as_deref().or(machine.entry.as_deref()) {
+                    Some(entry) => {
+                        machine.compiled.start_in(entry, at).ok_or_else(|| unknown_state(entry))?
+                    }
+                    None => machine.compiled.start(at),
+                };
                 announce::entered(scope, &machine.compiled, context.current_state(), 1).await;
                 context
             }
@@ -179,6 +184,10 @@ impl<'a> Session<'a> {
         self.state.status = self.machine.compiled.status(&self.context);
         self.state.context = Some(self.context.clone());
     }
+}
+
+fn unknown_state(state: &str) -> Error {
+    Error::permanent(super::machine::InvalidMachine::UnknownState { state: state.to_owned() })
 }
 
 /// What time it is, for the machine.

@@ -7,7 +7,7 @@ use convoke_core::{Error, Message, Role, ToolResult, Transcript};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::activation::{Activation, Direction, activate, objection};
+use super::activation::{Activation, Direction, activate, broken, objection};
 use super::announce;
 use super::fold::{Fold, newer, refusing};
 use super::machine::TOOL_RESULTS;
@@ -55,7 +55,9 @@ impl Session<'_> {
                 }
             }
             let activation = self.activation(self.machine.compiled.prompt_task(&self.context))?;
-            if let Some(instead) = self.objection_to_words(&activation) {
+            let objections = self.objections_to_words(&activation);
+            if let Some((_, instead)) = objections.last() {
+                announce::broken(self.scope, "input", &objections).await;
                 self.say(Message::assistant(instead)).await;
                 return Ok(());
             }
@@ -78,9 +80,9 @@ impl Session<'_> {
     }
 
     /// What is said instead of asking the model about what the person said.
-    fn objection_to_words(&self, activation: &Activation) -> Option<String> {
-        let words = self.state.said.last().filter(|message| message.role == Role::User)?;
-        objection(&activation.validators, Direction::Input, &words.text())
+    fn objections_to_words(&self, activation: &Activation) -> Vec<(Arc<str>, String)> {
+        let words = self.state.said.last().filter(|message| message.role == Role::User);
+        words.map_or_else(Vec::new, |words| broken(&activation.validators, Direction::Input, &words.text()))
     }
 
     /// Has the model of the state work until it is done, or something has changed.
@@ -160,8 +162,11 @@ impl Session<'_> {
         if result.stop == AgentStop::Custom {
             // What must not be said was not, and what it asked for is not done.
             said.pop();
-            let instead = objection(&activation.validators, Direction::Output, &result.text());
-            said.push(Message::assistant(instead.unwrap_or_default()));
+            let broken = broken(&activation.validators, Direction::Output, &result.text());
+            announce::broken(self.scope, "output", &broken).await;
+            said.push(Message::assistant(
+                broken.last().map(|(_, instead)| instead.as_str()).unwrap_or_default(),
+            ));
         }
         if result.stop == AgentStop::ClientToolCalls {
             let results = self.results_of_client(&result).await?;

@@ -277,8 +277,13 @@ pub struct Eval {
     pub metric: Option<Map<String, Value>>,
     /// What counts as good.
     pub threshold: Option<Map<String, Value>>,
+    /// What is said where it does not hold.
+    pub message: Option<String>,
     /// What it depends on.
     pub when: Option<Map<String, Value>>,
+    /// The groups that it belongs to, by which evals are chosen.
+    #[serde(default)]
+    pub groups: Vec<String>,
 }
 
 /// Prompts that others can talk to.

@@ -1,0 +1,61 @@
+//! Assertions about calls of tools.
+
+use super::{listed, shown, texts};
+use crate::assertion::Check;
+use crate::observation::ObservedCall;
+use crate::scenario::contains;
+
+/// Why what is asserted of calls does not hold.
+pub(super) fn objection(check: &Check, calls: &[ObservedCall]) -> Option<String> {
+    let count = |tool: &str| calls.iter().filter(|call| call.tool == tool).count() as u64;
+    let called = || listed(calls.iter().map(|call| call.tool.as_str()));
+    match check {
+        Check::ToolsCalled { tools, least } => {
+            let missing: Vec<&str> = texts(tools).filter(|tool| count(tool) < *least).collect();
+            let times = if *least > 1 { format!(" {least} times") } else { String::new() };
+            let why = || format!("{} was not called{times}; called: {}", missing.join(", "), called());
+            (!missing.is_empty()).then(why)
+        }
+        Check::ToolsNotCalled(tools) => {
+            let bad = calls.iter().find(|call| tools.contains(&call.tool));
+            bad.map(|call| format!("{} was called with {}", call.tool, shown(&call.arguments.to_string())))
+        }
+        Check::CalledWith { tool, arguments, matching } => {
+            let own: Vec<&ObservedCall> = calls.iter().filter(|call| call.tool == *tool).collect();
+            let fits = |call: &&&ObservedCall| {
+                let exact = arguments.iter().all(|(name, wanted)| {
+                    let given = call.arguments.get(name);
+                    given.is_some_and(|given| wanted.is_null() || contains(given, wanted))
+                });
+                exact
+                    && matching.iter().all(|(name, pattern)| {
+                        let given = call.arguments.get(name);
+                        let text = given
+                            .map(|given| given.as_str().map_or_else(|| given.to_string(), str::to_owned));
+                        text.is_some_and(|text| pattern.is_match(&text))
+                    })
+            };
+            let given: Vec<String> = own.iter().map(|call| call.arguments.to_string()).collect();
+            match (own.is_empty(), own.iter().any(|call| fits(&call))) {
+                (true, _) => Some(format!("{tool} was not called; called: {}", called())),
+                (false, false) => Some(format!("{tool} was called with {}", shown(&given.join(", ")))),
+                (false, true) => None,
+            }
+        }
+        Check::CallCount { tool, least, most } => {
+            let number = tool.as_deref().map_or(calls.len() as u64, count);
+            let fits = number >= *least && most.is_none_or(|most| number <= most);
+            let what = tool.as_deref().unwrap_or("all tools");
+            (!fits).then(|| format!("{what}: called {number} times"))
+        }
+        Check::CallSequence(sequence) => {
+            let mut made = calls.iter();
+            let holds = sequence.iter().all(|tool| made.any(|call| call.tool == *tool));
+            (!holds).then(|| format!("called: {}", called()))
+        }
+        _ => {
+            let bad = calls.iter().find(|call| call.failed);
+            bad.map(|call| format!("{} failed with {}", call.tool, shown(&call.arguments.to_string())))
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Assertions compared with what was observed.
+
+mod calls;
+
+use convoke_machine::pack::model::Eval;
+use serde_json::{Map, Value};
+
+use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, Subject, Words};
+use crate::judge::JudgeQuestion;
+use crate::observation::{Episode, Observation, ObservedUsage};
+use crate::read::declared;
+use crate::report::AssertionReport;
+use crate::scenario::Scenario;
+
+/// So much of a text is shown.
+const SHOWN: usize = 80;
+
+/// What came of an assertion, or what it takes to know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Evaluated {
+    /// This came of it.
+    Done(AssertionReport),
+    /// A model has to say. The report is complete but for what it says.
+    Judge(JudgeQuestion, AssertionReport),
+}
+
+/// Compares a scenario with what was observed of a run of it. That the run completed, and that no turn of it went wrong, need not be
+/// asserted.
+#[must_use]
+pub fn evaluate(scenario: &Scenario, run: &Observation) -> Vec<Evaluated> {
+    let mut all = Vec::new();
+    let says_status = scenario.assertions.iter().any(|assertion| matches!(assertion.check, Check::Status(_)));
+    if !says_status && run.status != "completed" {
+        let why = run.error.as_deref().unwrap_or("nobody knows why");
+        all.push(Evaluated::Done(failed("completed", None, format!("the run is {}: {why}", run.status))));
+    }
+    // After the end of a workflow nothing is said any more, and nothing changes.
+    let after = Episode { path: run.whole.path.clone(), is_over: true, ..Episode::default() };
+    for (number, turn) in scenario.turns.iter().enumerate() {
+        let place = Some(number + 1);
+        let after = || run.whole.is_over.then_some(&after);
+        let Some(episode) = run.turns.get(number).or_else(after) else {
+            if !turn.assertions.is_empty() || run.status == "completed" {
+                let why = "the run was over before this turn".to_owned();
+                all.push(Evaluated::Done(failed("turn", place, why)));
+            }
+            continue;
+        };
+        if let Some(trouble) = &episode.trouble {
+            all.push(Evaluated::Done(failed("turn", place, format!("it went wrong: {trouble}"))));
+        }
+        let view = View { run, episode };
+        all.extend(turn.assertions.iter().filter_map(|assertion| evaluated(assertion, &view, place)));
+    }
+    let end = View { run, episode: &run.whole };
+    all.extend(scenario.assertions.iter().filter_map(|assertion| evaluated(assertion, &end, None)));
+    all
+}
+
+/// Compares an eval that a pack declares with a turn, counted from 0, or with the end of a run. It measures; only one with a threshold
+/// passes or fails. Nothing if what it depends on is not the case.
+#[must_use]
+pub fn evaluate_declared(eval: &Eval, run: &Observation, turn: Option<usize>) -> Option<Evaluated> {
+    let place = turn.map(|turn| turn + 1);
+    let episode = turn.and_then(|turn| run.turns.get(turn)).unwrap_or(&run.whole);
+    let (assertion, threshold) = match declared(eval) {
+        Ok(read) => read,
+        Err(why) => {
+            let passed = eval.threshold.as_ref().map(|_| false);
+            let report = AssertionReport { passed, score: None, ..failed(&eval.id, place, why) };
+            return Some(Evaluated::Done(report));
+        }
+    };
+    let mut evaluated = evaluated(&assertion, &View { run, episode }, place)?;
+    let (Evaluated::Done(report) | Evaluated::Judge(_, report)) = &mut evaluated;
+    report.passed = report.passed.filter(|_| threshold.is_some());
+    let metric = eval.metric.as_ref().and_then(|metric| metric.get("name")?.as_str());
+    report.metric = metric.map(str::to_owned);
+    Some(evaluated)
+}
+
+/// What an assertion looks at.
+struct View<'a> {
+    run: &'a Observation,
+    episode: &'a Episode,
+}
+
+impl View<'_> {
+    /// The value that an assertion is about.
+    fn subject(&self, assertion: &Assertion) -> Result<Value, String> {
+        let named = |values: &Map<String, Value>, what: &str, name: &str| {
+            let known = listed(values.keys().map(String::as_str));
+            let missing = || format!("there is no {what} `{name}`; there are: {known}");
+            values.get(name).cloned().ok_or_else(missing)
+        };
+        match &assertion.subject {
+            Subject::Said => Ok(self.episode.content.as_str().into()),
+            Subject::Conversation if matches!(assertion.check, Check::Judge(_)) => {
+                let lines = self.episode.said.iter().map(|(who, text)| format!("{who}: {text}"));
+                Ok(lines.collect::<Vec<_>>().join("\n").into())
+            }
+            Subject::Conversation => {
+                let answers = self.episode.answers();
+                Ok(if answers.is_empty() { self.episode.content.clone() } else { answers }.into())
+            }
+            Subject::Output(name) => named(&self.run.facts.outputs, "output", name),
+            Subject::Artifact(name) => named(&self.run.facts.artifacts, "artifact", name),
+        }
+    }
+}
+
+fn evaluated(assertion: &Assertion, view: &View<'_>, turn: Option<usize>) -> Option<Evaluated> {
+    if !assertion.when.holds(&view.episode.calls) {
+        return None;
+    }
+    let mut report = failed(&assertion.name, turn, String::new());
+    report.message.clone_from(&assertion.message);
+    report.pass_threshold = assertion.pass_threshold;
+    let subject = match view.subject(assertion) {
+        Ok(subject) => subject,
+        Err(why) => return Some(Evaluated::Done(AssertionReport { found: why, ..report })),
+    };
+    let text = subject.as_str().map_or_else(|| subject.to_string(), str::to_owned);
+    if let Check::Judge(criteria) = &assertion.check {
+        let (criteria, threshold) = (criteria.clone(), assertion.threshold.clone());
+        return Some(Evaluated::Judge(JudgeQuestion { criteria, threshold, content: text }, report));
+    }
+    let (score, found) = match &assertion.check {
+        Check::Content(validator) => (validator.score(&text), format!("found {}", shown(&text))),
+        Check::Words(words) => occurring(words, &text),
+        Check::Order(states) => in_order(states, &view.episode.path),
+        check => {
+            let why = objection(check, view, &subject);
+            (f64::from(u8::from(why.is_none())), why.unwrap_or_default())
+        }
+    };
+    let passed = assertion.threshold.holds(score);
+    let found = if passed { String::new() } else { found };
+    Some(Evaluated::Done(AssertionReport { passed: Some(passed), score: Some(score), found, ..report }))
+}
+
+/// How many of some texts occur as they should, and which do not.
+fn occurring(words: &Words, text: &str) -> (f64, String) {
+    let fold = |text: &str| if words.case_sensitive { text.to_owned() } else { text.to_lowercase() };
+    let folded = fold(text);
+    let (there, missing): (Vec<&String>, Vec<&String>) =
+        words.patterns.iter().partition(|pattern| folded.contains(&fold(pattern)));
+    let quoted =
+        |texts: &[&String]| texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ");
+    match words.amount {
+        Amount::All => {
+            let why = format!("{} is missing in {}", quoted(&missing), shown(text));
+            (share(there.len(), words.patterns.len()), why)
+        }
+        Amount::Any => {
+            let why = format!("none of {} is in {}", quoted(&missing), shown(text));
+            (f64::from(u8::from(!there.is_empty())), why)
+        }
+        Amount::None => {
+            let why = format!("{} is in {}", quoted(&there), shown(text));
+            (f64::from(u8::from(there.is_empty())), why)
+        }
+    }
+}
+
+/// How many of these states were entered in this order.
+fn in_order(states: &[String], path: &[String]) -> (f64, String) {
+    let mut entered = path.iter();
+    let met = states.iter().take_while(|state| entered.any(|entered| entered == *state)).count();
+    (share(met, states.len()), format!("the path is {}", listed(path.iter().map(String::as_str))))
+}
+
+/// Why something does not hold that is no matter of degree.
+fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> {
+    let episode = view.episode;
+    let state = episode.state().unwrap_or("none");
+    let unless = |holds: bool, why: String| (!holds).then_some(why);
+    match check {
+        Check::Equals(value) => unless(subject == value, format!("found {}", shown(&subject.to_string()))),
+        Check::State(wanted) => unless(state == wanted, format!("the state is {state}, not {wanted}")),
+        Check::TransitionedTo(wanted) => {
+            let moved = episode.path.iter().skip(1).any(|entered| entered == wanted);
+            unless(
+                moved,
+                format!("it did not move to {wanted}; the path is {}", listed(texts(&episode.path))),
+            )
+        }
+        Check::SpokeIn(wanted) => {
+            let spoke = episode.spoke.contains(wanted);
+            unless(spoke, format!("nothing was said in {wanted}, but in {}", listed(texts(&episode.spoke))))
+        }
+        Check::Complete => unless(episode.is_over, format!("the workflow is not over; the state is {state}")),
+        Check::Path(states) => {
+            unless(episode.path == *states, format!("the path is {}", listed(texts(&episode.path))))
+        }
+        Check::ToolAccess(rules) => episode.calls.iter().find_map(|call| {
+            let own = call.state.as_deref()?;
+            let (_, allowed) = rules.iter().find(|(state, _)| state == own)?;
+            unless(allowed.contains(&call.tool), format!("{} was called in {own}", call.tool))
+        }),
+        Check::ToolsCalled { .. }
+        | Check::ToolsNotCalled(_)
+        | Check::CalledWith { .. }
+        | Check::CallCount { .. }
+        | Check::CallSequence(_)
+        | Check::NoToolErrors => calls::objection(check, &episode.calls),
+        Check::RuleBroken { rule, wanted } => {
+            let broken = episode.broken_rules.contains(rule);
+            let not = if broken { "was" } else { "was not" };
+            unless(broken == *wanted, format!("{rule} {not} broken"))
+        }
+        Check::StepOutput { step, output } => match episode.steps.get(step) {
+            None => {
+                Some(format!("step {step} gave nothing; there are {}", listed(texts(episode.steps.keys()))))
+            }
+            Some(given) => {
+                let text = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+                unless(is_expected(output, &text), format!("step {step} gave {}", shown(&text)))
+            }
+        },
+        Check::BranchTaken { branch, target } => match episode.branches.get(branch) {
+            None => Some(format!(
+                "there was no branch {branch}; there were {}",
+                listed(texts(episode.branches.keys()))
+            )),
+            Some(taken) => {
+                let taken = taken.as_deref().unwrap_or("nothing");
+                unless(taken == target, format!("branch {branch} led to {taken}"))
+            }
+        },
+        Check::ParallelComplete(step) => match episode.parallels.get(step) {
+            None => Some(format!("there was no parallel step {step}")),
+            Some(complete) => unless(*complete, format!("a branch of {step} failed")),
+        },
+        Check::Usage(ceilings) => too_much(ceilings, &view.run.usage),
+        Check::Status(wanted) => {
+            let why = view.run.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+            unless(view.run.status == *wanted, format!("the run is {}{why}", view.run.status))
+        }
+        Check::Content(_) | Check::Words(_) | Check::Order(_) | Check::Judge(_) => None,
+    }
+}
+
+fn is_expected(expected: &Expected, text: &str) -> bool {
+    match expected {
+        Expected::Something => !text.is_empty() && text != "null",
+        Expected::Containing(part) => text.contains(part),
+        Expected::Equal(whole) => text == whole,
+    }
+}
+
+fn too_much(most: &Ceilings, used: &ObservedUsage) -> Option<String> {
+    let counts = [
+        ("tokens", used.tokens, most.tokens),
+        ("tokens given to models", used.input_tokens, most.input_tokens),
+        ("tokens of models", used.output_tokens, most.output_tokens),
+        ("model calls", used.model_calls, most.model_calls),
+        ("tool calls", used.tool_calls, most.tool_calls),
+    ];
+    let over = counts.iter().filter(|(_, used, most)| most.is_some_and(|most| *used > most));
+    let mut over: Vec<String> = over.map(|(what, used, _)| format!("{used} {what}")).collect();
+    match (most.cost, used.cost) {
+        (Some(most), Some(cost)) if cost > most => over.push(format!("{cost} dollars")),
+        (Some(_), None) => over.push("a cost that is not known: a model has no price".to_owned()),
+        _ => {}
+    }
+    (!over.is_empty()).then(|| format!("it used {}", over.join(", ")))
+}
+
+/// A report of something that does not hold.
+fn failed(name: &str, turn: Option<usize>, found: String) -> AssertionReport {
+    AssertionReport {
+        name: name.to_owned(),
+        turn,
+        passed: Some(false),
+        score: Some(0.0),
+        found,
+        message: None,
+        pass_threshold: None,
+        metric: None,
+        judged_by: None,
+    }
+}
+
+/// A share that every float has closely enough.
+fn share(part: usize, of: usize) -> f64 {
+    let number = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    if of == 0 { 1.0 } else { number(part) / number(of) }
+}
+
+fn texts<'a>(texts: impl IntoIterator<Item = &'a String>) -> impl Iterator<Item = &'a str> {
+    texts.into_iter().map(String::as_str)
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+fn shown(text: &str) -> String {
+    if text.is_empty() {
+        "nothing".to_owned()
+    } else {
+        format!("`{}`", convoke_text::one_line_of(text, SHOWN))
+    }
+}

@@ -1,0 +1,37 @@
+#![doc = include_str!("../README.md")]
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`scenario`] | what a scenario file says |
+//! | `read` | scenario files and files of replies, JSON or YAML, and everything that is wrong with them |
+//! | [`assertion`], `threshold` | what can be asserted, and from which score on it holds |
+//! | `kind` | kinds of assertions, by their names |
+//! | [`observation`] | what is known of a run that is over |
+//! | `fit` | whether a scenario fits the file that it is run against |
+//! | `evaluate` | assertions compared with an observation |
+//! | [`judge`] | what a model is asked that judges |
+//! | [`report`], `junit`, `compare` | what came of it: for programs, for CI, beside an earlier report |
+//!
+//! **What it must never do.** Open a file, call a model, run anything, or know who shows its reports.
+
+pub mod assertion;
+mod compare;
+mod evaluate;
+mod fit;
+pub mod judge;
+mod junit;
+mod kind;
+pub mod observation;
+mod read;
+pub mod report;
+pub mod scenario;
+mod threshold;
+
+pub use assertion::Assertion;
+pub use compare::{Change, Comparison, ScenarioChange, compare};
+pub use evaluate::{Evaluated, evaluate, evaluate_declared};
+pub use junit::junit;
+pub use observation::{Facts, Observation, Vocabulary};
+pub use read::{Replies, read};
+pub use report::{AssertionReport, Report, RunReport, ScenarioReport};
+pub use scenario::Scenario;

@@ -1,0 +1,131 @@
+//! What is known of a run that is over: everything that assertions are about.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a run came to, by the state it ended with. Which of it there is depends on what was run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// The state that a workflow is in.
+    pub state: Option<String>,
+    /// How a workflow stands: `running`, `completed`.
+    pub workflow: Option<String>,
+    /// Artifacts by name.
+    pub artifacts: Map<String, Value>,
+    /// Outputs by name.
+    pub outputs: Map<String, Value>,
+}
+
+/// What scenarios can speak of where a certain file is run, so that what they misspell is found before anything is run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Vocabulary {
+    /// Whether a person and others take turns.
+    pub turns: bool,
+    /// The states of its workflow.
+    pub states: Vec<String>,
+    /// The events that others may send.
+    pub events: Vec<String>,
+    /// Its artifacts.
+    pub artifacts: Vec<String>,
+    /// Its outputs, if they are known before it is run.
+    pub outputs: Option<Vec<String>>,
+    /// The tools whose results somebody outside of the run gives.
+    pub client_tools: Vec<String>,
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Observation {
+    /// How it ended: `completed`, `failed`, `suspended`.
+    pub status: String,
+    /// Why it did not complete, or what it waits for.
+    pub error: Option<String>,
+    /// What else it came to.
+    pub facts: Facts,
+    /// What happened in all; its content is what the run came to.
+    pub whole: Episode,
+    /// The turns of a conversation, as far as it came.
+    pub turns: Vec<Episode>,
+    /// What it used.
+    pub usage: ObservedUsage,
+}
+
+/// What happened, in a turn or in a whole run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Episode {
+    /// What was said in answer, or what came of it; empty if nothing did.
+    pub content: String,
+    /// Everything that was said, the person's words too, in order: who, and what.
+    pub said: Vec<(String, String)>,
+    /// The states that were entered until its end, in order, also before it.
+    pub path: Vec<String>,
+    /// The states that something was said in.
+    pub spoke: Vec<String>,
+    /// Whether the workflow was over at its end.
+    pub is_over: bool,
+    /// What models called.
+    pub calls: Vec<ObservedCall>,
+    /// The rules of the pack that were broken.
+    pub broken_rules: Vec<String>,
+    /// What steps of compositions gave.
+    pub steps: BTreeMap<String, Value>,
+    /// Where branches of compositions led; nothing if nowhere.
+    pub branches: BTreeMap<String, Option<String>>,
+    /// Whether all branches of parallel steps came to their end.
+    pub parallels: BTreeMap<String, bool>,
+    /// What went wrong.
+    pub trouble: Option<String>,
+}
+
+impl Episode {
+    /// The state at its end.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.path.last().map(String::as_str)
+    }
+
+    /// Everything that was answered, without the person's words.
+    #[must_use]
+    pub fn answers(&self) -> String {
+        let answers = self.said.iter().filter(|(who, _)| who == ASSISTANT).map(|(_, text)| text.as_str());
+        answers.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Who says what the person does not.
+pub const ASSISTANT: &str = "assistant";
+
+/// A call of a tool by a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObservedCall {
+    /// The tool.
+    pub tool: String,
+    /// What it was called with.
+    pub arguments: Value,
+    /// The state it was called in.
+    pub state: Option<String>,
+    /// Whether it failed.
+    pub failed: bool,
+}
+
+/// What a run used.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct ObservedUsage {
+    /// Calls of models.
+    pub model_calls: u64,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Tokens in all.
+    pub tokens: u64,
+    /// Tokens that models were given.
+    #[serde(default)]
+    pub input_tokens: u64,
+    /// Tokens that models gave.
+    #[serde(default)]
+    pub output_tokens: u64,
+    /// Dollars; nothing if the price of a call is not known.
+    pub cost: Option<f64>,
+}

@@ -1,0 +1,187 @@
+//! What a scenario file says.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::assertion::Assertion;
+
+/// A scenario: what a run is given, and what must hold then.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Scenario {
+    /// Its name, by which reports are compared.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What it is labelled with.
+    pub labels: Map<String, Value>,
+    /// The pack that it is for, beside the scenario.
+    pub pack: Option<String>,
+    /// The prompt that the run begins with, if that is not the first.
+    pub task_type: Option<String>,
+    /// The inputs of the run, by name.
+    pub inputs: Map<String, Value>,
+    /// Who replies; otherwise the model that is asked for or configured.
+    pub model: Option<ModelSource>,
+    /// Who judges; otherwise the model that replies.
+    pub judge: Option<ModelSource>,
+    /// What the person says and others send, in order.
+    pub turns: Vec<Turn>,
+    /// What tools of the client give, by the name of the tool.
+    pub tools: BTreeMap<String, Vec<ToolAnswer>>,
+    /// What people answer to questions of the run, in order.
+    pub answers: Vec<PersonAnswer>,
+    /// What must hold at the end.
+    pub assertions: Vec<Assertion>,
+    /// How often it is run.
+    pub trials: Option<u32>,
+    /// Which share of these must pass.
+    pub require: Option<f64>,
+    /// Everything that decides how a run goes, without what is asserted of it: the same script makes the same run.
+    pub script: Value,
+}
+
+/// Where a model's replies come from.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ModelSource {
+    /// A model by its name: `anthropic/claude-sonnet-4-5`, `scripted/replies.toml`.
+    Named(String),
+    /// A script in the scenario itself.
+    Scripted {
+        /// What is said when.
+        script: Script,
+        /// What its tokens cost, as a script writes it.
+        price: Option<Value>,
+    },
+    /// A recording of a model.
+    Cassette {
+        /// The model that was recorded.
+        model: String,
+        /// The file, beside the scenario.
+        file: String,
+    },
+}
+
+/// What a scripted model says when.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Script {
+    /// Replies in the order in which they are given, each as a rule of a script writes it.
+    Replies {
+        /// The replies.
+        replies: Vec<Value>,
+        /// What is said when there are no more.
+        default: Option<Value>,
+    },
+    /// Rules of a scripted model.
+    Rules(Vec<Value>),
+}
+
+impl ModelSource {
+    /// The script for a scripted model, as its JSON, without the first replies of a list if these have been given already.
+    #[must_use]
+    pub fn script(&self, name: &str, given: usize) -> Option<String> {
+        let Self::Scripted { script, price } = self else { return None };
+        let rules: Vec<Value> = match script {
+            Script::Rules(rules) => rules.clone(),
+            Script::Replies { replies, default } => {
+                let once = |reply: &Value| json!({"reply": reply, "once": true});
+                let last = match default {
+                    Some(default) => json!({"reply": default}),
+                    // A script has at least one rule; nobody ever asks for this one.
+                    None => json!({"when": {"call": u32::MAX}, "reply": "nothing"}),
+                };
+                replies.iter().skip(given).map(once).chain([last]).collect()
+            }
+        };
+        let mut document = json!({"name": name, "rule": rules});
+        if let Some(price) = price {
+            document["price"] = price.clone();
+        }
+        Some(document.to_string())
+    }
+
+    /// Whether its replies are written down by hand.
+    #[must_use]
+    pub fn is_scripted(&self) -> bool {
+        matches!(self, Self::Scripted { .. })
+    }
+}
+
+/// Something that happens in a conversation, and what must hold after it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Turn {
+    /// Where it stands in its file, as a JSON pointer.
+    pub path: String,
+    /// What happens.
+    pub input: TurnInput,
+    /// What must hold then.
+    pub assertions: Vec<Assertion>,
+}
+
+/// What happens in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum TurnInput {
+    /// The person says this.
+    Words(String),
+    /// Somebody sends this event.
+    Event {
+        /// Its name.
+        event: String,
+        /// What comes with it.
+        payload: Value,
+    },
+}
+
+/// What a tool of the client gives.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolAnswer {
+    /// Arguments that a call must have, among others, for this to be given.
+    pub when: Option<Value>,
+    /// What it gives.
+    pub content: String,
+    /// Whether that is a failure.
+    pub is_error: bool,
+}
+
+impl Scenario {
+    /// What a tool of the client gives for a call with these arguments.
+    #[must_use]
+    pub fn tool_answer(&self, tool: &str, arguments: &Value) -> Option<&ToolAnswer> {
+        let fits = |answer: &&ToolAnswer| answer.when.as_ref().is_none_or(|when| contains(arguments, when));
+        self.tools.get(tool)?.iter().find(fits)
+    }
+}
+
+/// What a person answers to a question.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum PersonAnswer {
+    /// Yes.
+    Approve,
+    /// No, and why.
+    Reject(String),
+    /// Not like this, and what to change.
+    Revise(String),
+    /// One of the options.
+    Choose(String),
+    /// A text.
+    Text(String),
+    /// A value.
+    Json(Value),
+}
+
+/// Whether a value has everything that is wanted of it: objects may have further fields.
+pub(crate) fn contains(value: &Value, wanted: &Value) -> bool {
+    match (value, wanted) {
+        (Value::Object(value), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| value.get(name).is_some_and(|value| contains(value, wanted)))
+        }
+        _ => value == wanted,
+    }
+}

@@ -1,0 +1,210 @@
+//! Scenario files: what is taken from them, and what is said of those that are wrong.
+
+use convoke_eval::scenario::{ModelSource, PersonAnswer, TurnInput};
+use convoke_eval::{Replies, Vocabulary, read};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use serde_json::json;
+
+/// A scenario with nearly everything in it.
+const WHOLE: &str = "apiVersion: promptkit.altairalabs.ai/v1alpha1
+kind: WorkflowScenario
+metadata: {name: lost-parcel, labels: {area: post}, annotations: {why: it happened}}
+spec:
+  id: lost
+  description: A parcel is lost.
+  pack: ../post.pack.json
+  task_type: intake
+  variables: {customer: ada}
+  steps:
+    - {type: input, content: Where is it?, expect_state: intake}
+    - type: event
+      event: Found
+      payload: {where: attic}
+      assertions:
+        - {type: workflow_complete, params: {}, message: it is over}
+        - {type: tools_called, params: {tool_names: [look], min_calls: 2}, when: {any_tool_called: true}, pass_threshold: 0.5}
+  tools: {look: [{when: {n: 1}, result: {found: true}}, {error: not there}], count: three}
+  answers: [approve, {revise: shorter}]
+  conversation_assertions:
+    - {type: assertion, params: {eval_type: llm_judge, eval_params: {criteria: polite, rubric: 1 is very polite}, min_score: 0.5}}
+  judge: {replies: [{json: {score: 1, reason: fine}}]}
+  trials: 3
+  pass_threshold: 0.5
+";
+
+/// A scenario with this as its `spec`.
+fn spec(spec: &str) -> String {
+    let indented: String = spec.lines().map(|line| format!("  {line}\n")).collect();
+    format!("kind: Scenario\nmetadata: {{name: test}}\nspec:\n{indented}")
+}
+
+/// What is wrong with a text: where, what, and what to write instead.
+fn wrong(text: &str) -> String {
+    let (scenario, findings) = read(text);
+    assert!(scenario.is_none(), "this is taken for a scenario: {text}");
+    let line = |finding: &convoke_text::finding::Finding| {
+        let place = finding.place.clone().unwrap_or_default();
+        let at = text[..place.start.min(text.len())].matches('\n').count() + 1;
+        let help = finding.help.as_ref().map(|help| format!(" -> {help}")).unwrap_or_default();
+        format!("{at} {} {}: {}{help}\n", finding.code, finding.path, finding.message)
+    };
+    findings.iter().map(line).collect()
+}
+
+#[test]
+fn a_scenario_in_promptkits_form_is_read() {
+    let (scenario, findings) = read(WHOLE);
+    assert!(findings.is_empty(), "{findings:#?}");
+    let scenario = scenario.expect("a scenario");
+    assert_eq!((scenario.name.as_str(), scenario.task_type.as_deref()), ("lost", Some("intake")));
+    assert_eq!(scenario.labels["why"], "it happened");
+    assert_eq!((scenario.trials, scenario.require), (Some(3), Some(0.5)));
+    assert_eq!(scenario.turns[0].input, TurnInput::Words("Where is it?".into()));
+    assert_eq!(scenario.turns[1].assertions[1].pass_threshold, Some(0.5));
+    assert_eq!(scenario.answers[1], PersonAnswer::Revise("shorter".into()));
+    let given = scenario.tool_answer("look", &json!({"n": 1, "more": 2})).expect("an answer");
+    assert_eq!((given.content.as_str(), given.is_error), ("{\"found\":true}", false));
+    assert!(scenario.tool_answer("look", &json!({"n": 2})).expect("an answer").is_error);
+    assert_eq!(scenario.tool_answer("count", &json!({})).expect("an answer").content, "three");
+    assert!(scenario.assertions[0].threshold.holds(0.5), "the wrapper's score");
+}
+
+#[test]
+fn what_is_asserted_does_not_change_which_run_it_is() {
+    let script = |text: &str| read(&spec(text)).0.expect("a scenario").script;
+    let one = script("turns: [{content: Hello, expect_state: a}]\ndescription: one");
+    let other = script("turns: [{content: Hello}]\ntrials: 4");
+    assert_eq!(one, other);
+    assert_ne!(one, script("turns: [{content: Good morning}]"));
+}
+
+#[test]
+fn misspelt_fields_are_suggested_in_their_place() {
+    let text = spec(
+        "inputz: {a: 1}
+turns:
+  - {role: user, contnet: Hello}
+  - {role: assistant, content: Hello}
+  - {type: event, content: Hello}
+  - {event: Go, content: Hello}
+  - {content: Hello, payload: 1}
+assertions:
+  - {type: content_inclides, params: {patterns: [a]}}
+  - {type: content_includes, params: {pattern: a}}
+  - {type: content_includes, params: {patterns: []}}
+  - {type: content_matches, params: {pattern: '('}}
+  - {type: usage, params: {}}
+  - {type: status, params: {is: complete}}
+  - {type: state_is, of: result, params: {state: a}}
+  - {type: content_includes, of: output.a, params: {patterns: [a]}}
+  - {type: llm_judge, params: {criteria: polite, min_score: 7}}
+  - {type: tool_calls_with_args, params: {tool_name: look}}
+answers: [aprove, {revise: a, reject: b}]
+trials: 0
+streaming: true",
+    );
+    assert_snapshot!("misspelt", wrong(&text));
+}
+
+#[test]
+fn misplaced_and_missing_things_are_said() {
+    assert_snapshot!(
+        "misplaced",
+        [
+            spec("turns: [{content: a, assertions: [{type: usage, params: {max_tokens: 1}}]}]"),
+            spec("turns: [{content: a, assertions: [{type: contains, of: outputs.a, params: {patterns: [a]}}]}]"),
+            spec("model: {replies: [a], name: b}\nassertions: [{type: llm_judge, params: {criteria: a}}]"),
+            spec("model: {cassette: a.json}"),
+            spec("model: {replies: [{tool_cals: []}]}"),
+            spec("turns: a\nsteps: []"),
+            "kind: Scenario\nmetadata: {}\nspec: {}".to_owned(),
+            "kind: Arena\nmetadata: {name: a}\nspec: {}".to_owned(),
+            "[]".to_owned(),
+            "a: [".to_owned(),
+            String::new(),
+        ]
+        .map(|text| wrong(&text))
+        .join("---\n")
+    );
+}
+
+#[test]
+fn a_scenario_has_to_fit_the_file() {
+    let (scenario, _) = read(&spec(
+        "turns:
+  - {event: Aproved, assertions: [{type: state_is, params: {state: clsed}}]}
+tools: {look_upp: nothing}
+assertions:
+  - {type: contains, of: artifacts.note, params: {patterns: [a]}}
+  - {type: contains, of: outputs.plan, params: {patterns: [a]}}
+  - {type: workflow_tool_access, params: {rules: [{state: open, allowed: [look_up]}]}}",
+    ));
+    let scenario = scenario.expect("a scenario");
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<String>>();
+    let known = Vocabulary {
+        turns: true,
+        states: names(&["open", "closed"]),
+        events: names(&["Approved"]),
+        artifacts: names(&["notes"]),
+        outputs: Some(Vec::new()),
+        client_tools: names(&["look_up"]),
+    };
+    let found: Vec<String> = scenario
+        .misfits(&known)
+        .iter()
+        .map(|finding| format!("{}: {} {:?}", finding.path, finding.message, finding.help))
+        .collect();
+    assert_snapshot!("misfits", found.join("\n"));
+    let known = Vocabulary { outputs: None, ..Vocabulary::default() };
+    assert!(scenario.misfits(&known)[0].message.contains("nobody takes turns"));
+}
+
+#[test]
+fn replies_of_the_mock_provider_are_read_by_scenario() {
+    let text = "defaultResponse: I am lost.
+scenarios:
+  refund:
+    turns:
+      2: Done.
+      1: {response: Let me see., tool_calls: [{name: look, arguments: {n: 1}}]}
+";
+    let (replies, findings) = Replies::read(text);
+    assert!(findings.is_empty(), "{findings:?}");
+    let replies = replies.expect("replies");
+    let Some(source @ ModelSource::Scripted { .. }) = replies.of("refund") else { panic!("no script") };
+    let script: serde_json::Value =
+        serde_json::from_str(&source.script("m", 1).unwrap_or_default()).expect("JSON");
+    assert_eq!(script["rule"], json!([{"reply": "Done.", "once": true}, {"reply": "I am lost."}]));
+    assert!(replies.of("other").is_some_and(|other| other.is_scripted()), "the default answers for others");
+    let (none, findings) =
+        Replies::read("scenarios: {a: {turns: {1: hello, 3: bye}}, b: {turns: {1: {text: a}}}}");
+    let says = |what: &str| findings.iter().any(|finding| finding.message.contains(what));
+    assert!(
+        none.is_none() && says("reply 2 is missing") && says("`text` is not known here"),
+        "{findings:#?}"
+    );
+    let (only, _) = Replies::read("scenarios: {a: {turns: {1: hello}}}");
+    assert!(only.expect("replies").of("b").is_none());
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_in_a_file_it_is_read_or_refused(text in "\\PC{0,200}") {
+        let (scenario, findings) = read(&spec(&text));
+        prop_assert!(scenario.is_some() || !findings.is_empty());
+    }
+
+    #[test]
+    fn a_scenario_with_a_piece_cut_out_is_read_or_refused_in_its_place(start in 0..WHOLE.len(), length in 1_usize..60) {
+        let end = (start + length).min(WHOLE.len());
+        let text = format!("{}{}", &WHOLE[..start], &WHOLE[end..]);
+        let (scenario, findings) = read(&text);
+        let is_wrong = findings.iter().any(convoke_text::finding::Finding::is_error);
+        prop_assert_eq!(scenario.is_none(), is_wrong);
+        for finding in &findings {
+            let place = finding.place.clone().unwrap_or_default();
+            prop_assert!(place.start <= place.end && place.start <= text.len());
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What scenarios need to know of a pack and of its runs.
+
+use std::collections::BTreeSet;
+
+use convoke_eval::{Facts, Vocabulary};
+use convoke_machine::conversation::MachineState;
+use convoke_machine::pack::CompiledPack;
+use convoke_machine::pack::model::Eval;
+use convoke_machine::workflow::Orchestration;
+use serde_json::{Map, Value};
+
+use super::STATE;
+
+/// The names that scenarios may use of a pack.
+pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
+    let model = pack.model();
+    let workflow = pack.workflow();
+    let states = || workflow.into_iter().flat_map(|workflow| workflow.states());
+    let sent = states().filter(|state| state.orchestration != Orchestration::Internal);
+    let own = || pack.entry().map(str::to_owned).into_iter();
+    Vocabulary {
+        turns: true,
+        states: match workflow {
+            Some(_) => states().map(|state| state.name.to_string()).collect(),
+            None => own().chain(pack.only_composition().map(str::to_owned)).collect(),
+        },
+        events: sent.flat_map(|state| state.events().map(ToString::to_string)).collect(),
+        artifacts: workflow
+            .into_iter()
+            .flat_map(|workflow| workflow.artifacts().map(|artifact| artifact.name.to_string()))
+            .collect(),
+        outputs: Some(Vec::new()),
+        client_tools: model.tools.keys().cloned().collect(),
+    }
+}
+
+/// The inputs with which a run begins with the prompt of a task. Packs with a variable of its name cannot be told the state.
+pub(super) fn beginning_with(
+    pack: &CompiledPack,
+    task: &str,
+    takes_state: bool,
+) -> Result<Map<String, Value>, String> {
+    if pack.entry() == Some(task) {
+        return Ok(Map::new());
+    }
+    let workflow = pack.workflow();
+    let states = || workflow.into_iter().flat_map(|workflow| workflow.states());
+    let own: Vec<&str> =
+        states().filter(|state| state.prompt_task == task).map(|state| &*state.name).collect();
+    match own.as_slice() {
+        [state] if takes_state => Ok(Map::from_iter([(STATE.to_owned(), Value::from(*state))])),
+        [_] => Err(format!("the pack has a variable `{STATE}`, so a run cannot be told where to begin")),
+        [] => {
+            let tasks = states().map(|state| state.prompt_task.as_str()).chain(pack.entry());
+            let tasks: BTreeSet<&str> = tasks.filter(|task| !task.is_empty()).collect();
+            let known = tasks.into_iter().collect::<Vec<_>>().join(", ");
+            Err(format!("a run cannot begin with `{task}`; there are: {known}"))
+        }
+        several => Err(format!("several states have the prompt `{task}`: {}", several.join(", "))),
+    }
+}
+
+/// What a run has come to.
+pub(super) fn facts(state: &Value) -> Facts {
+    let state: MachineState = serde_json::from_value(state.clone()).unwrap_or_default();
+    let Some(context) = &state.context else { return Facts::default() };
+    let artifacts = context.artifacts().map(|(name, value)| (name.to_owned(), value.into()));
+    Facts {
+        state: Some(context.current_state().to_owned()),
+        workflow: Some(state.status.to_string()),
+        artifacts: artifacts.collect(),
+        ..Facts::default()
+    }
+}
+
+/// The evals that are declared for a state, or for the prompt of a pack without states.
+pub(super) fn evals(pack: &CompiledPack, state: &str) -> Vec<Eval> {
+    let task = pack.workflow().and_then(|workflow| workflow.named(state));
+    let task = task.map_or(state, |state| &state.prompt_task);
+    pack.prompt(task).map(|prompt| prompt.evals().to_vec()).unwrap_or_default()
+}
+
+/// Whether a workflow can begin there.
+pub(super) fn check_state(pack: &CompiledPack, name: &str) -> Result<(), String> {
+    let states = || pack.workflow().into_iter().flat_map(|workflow| workflow.states());
+    if states().any(|state| *state.name == *name) {
+        return Ok(());
+    }
+    let known: Vec<&str> = states().map(|state| &*state.name).collect();
+    Err(format!("the workflow has no state `{name}` to begin in; there are {}", known.join(", ")))
+}
