@@ -30,7 +30,8 @@ const ENDINGS: [&str; 3] = [".json", ".yaml", ".yml"];
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OtherKinds;
 
-fn kind_of(path: &str, text: &str) -> Option<&'static dyn DefinitionKind> {
+/// The kind of a file that a goal or a tool is, if it is one of those.
+pub(crate) fn kind_of(path: &str, text: &str) -> Option<&'static dyn DefinitionKind> {
     let is_one = ENDINGS.iter().any(|ending| path.ends_with(ending));
     KINDS.iter().copied().find(|kind| is_one && kind.recognizes(path, text.as_bytes()))
 }

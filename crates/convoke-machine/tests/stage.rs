@@ -119,9 +119,7 @@ impl Skills for Shelf {
     fn of_state(&self, has: &dyn Fn(&str, &str) -> bool) -> StateSkills {
         let own: Vec<&str> =
             self.0.iter().filter(|(name, path)| has(name, path)).map(|(name, _)| *name).collect();
-        let mut given = StateSkills::default();
-        given.text = format!(" Skills: {}.", own.join(" "));
-        given
+        StateSkills { text: format!(" Skills: {}.", own.join(" ")), ..StateSkills::default() }
     }
 }
 

@@ -340,6 +340,7 @@ fn a_pack_is_a_goal_that_is_checked_formatted_inspected_and_packed() {
     let place = newsletter();
     assert_snapshot!("pack_goal_valid", place.seen(&["validate", "issue.agent", "newsletter.pack.yaml"]));
     assert_snapshot!("pack_goal_inspect", place.seen(&["inspect", "issue.agent"]));
+    assert_snapshot!("pack_nested_inspect", place.seen(&["inspect", "newsletter.pack.yaml"]));
     let json = place.convoke(&["--json", "inspect", "issue.agent"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["goals"][0]["text"]["kind"], "embedded");

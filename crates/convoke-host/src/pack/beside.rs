@@ -8,9 +8,9 @@ use convoke_machine::finding::{Finding, child};
 use convoke_machine::pack::CompiledPack;
 use convoke_text::nearest;
 
-use super::PackKind;
 use crate::agentfile::AgentfileKind;
-use crate::definition::{Definition, DefinitionKind};
+use crate::definition::Definition;
+use crate::nested::kind_of;
 
 /// Where a pack says which of its tools are workflows: a place that the format leaves to whoever runs it.
 const WORKFLOWS: &str = "/metadata/convoke/workflows";
@@ -88,10 +88,7 @@ fn read_workflow(files: &dyn Loader, file: &str) -> Result<Arc<dyn Definition>, 
     };
     let text = text_of(files, file).map_err(|why| format!("`{file}` is not a workflow: {why}"))?;
     let inner = BesideLoader::new(files, file)?;
-    let kind: &dyn DefinitionKind = match PackKind.recognizes(file, text.as_bytes()) {
-        true => &PackKind,
-        false => &AgentfileKind,
-    };
+    let kind = kind_of(file, &text).unwrap_or(&AgentfileKind);
     let source = Source::new(file, text);
     let (definition, diagnostics) = kind.read(&source, &inner);
     definition.filter(|_| diagnostics.errors() == 0).ok_or_else(|| {

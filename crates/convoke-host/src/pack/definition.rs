@@ -107,11 +107,24 @@ impl Definition for PackDefinition {
     }
 
     fn outline(&self) -> Value {
-        outline::to_json(&self.pack)
+        let mut outline = outline::to_json(&self.pack);
+        let workflow = |tool: &ToolWorkflow| (tool.tool.clone(), Value::from(tool.definition.name()));
+        outline["workflows"] = self.workflows.iter().map(workflow).collect::<Map<_, _>>().into();
+        outline["skills"] = self.skills.names().collect();
+        outline
     }
 
     fn outline_text(&self) -> String {
-        outline::to_text(&self.pack)
+        let mut text = outline::to_text(&self.pack);
+        let tools =
+            self.workflows.iter().map(|tool| format!("{}: workflow {}", tool.tool, tool.definition.name()));
+        let skills = self.skills.names().map(str::to_owned);
+        for (title, lines) in [("tools", tools.collect::<Vec<_>>()), ("skills", skills.collect())] {
+            if !lines.is_empty() {
+                text.push_str(&format!("\n{title}\n  {}\n", lines.join("\n  ")));
+            }
+        }
+        text
     }
 
     fn diagram(&self) -> Option<Diagram> {

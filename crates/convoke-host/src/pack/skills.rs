@@ -54,6 +54,11 @@ impl PackSkills {
         skills
     }
 
+    /// Their names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|own| own.skill.name.as_str())
+    }
+
     /// Adds the skills at a path. Gives what is wrong with it.
     fn find(&mut self, path: &str, preload: bool, beside: &Path, files: &dyn Loader) -> Option<Finding> {
         let kept = path.strip_prefix('@').and_then(|named| {
