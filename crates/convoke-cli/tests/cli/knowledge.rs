@@ -205,3 +205,25 @@ fn a_kill_in_the_middle_of_adding_leaves_what_was_read_and_two_at_once_agree() {
     texts.sort();
     assert!(texts[texts.len() - 1].contains("399.md"), "{texts:?}");
 }
+
+#[test]
+fn a_pack_names_knowledge_among_its_tools() {
+    let place = place();
+    place.write(
+        "clerk.pack.yaml",
+        "id: clerk\nname: Clerk\nversion: 1.0.0\ntemplate_engine: {version: v1, syntax: \"{{variable}}\"}\nprompts:\n  clerk:\n    \
+         id: clerk\n    name: Clerk\n    version: 1.0.0\n    system_template: You answer.\n    tools: [knowledge_search_handbook]\n",
+    );
+    place.write(
+        "answers.toml",
+        "[[rule]]\nwhen.tool_result_contains = \"line 9, \\\"Guide > Leave\\\"\"\nreply = \"Thirty days.\"\n\
+         [[rule]]\nwhen.offers_tool = \"knowledge_search_handbook\"\n\
+         tool_calls = [{ name = \"knowledge_search_handbook\", arguments = { query = \"leave\" } }]\n\
+         [[rule]]\nreply = \"I cannot look it up.\"\n",
+    );
+    at_home(&place, &[], &["knowledge", "add", "handbook", "docs"]);
+    let run =
+        ["run", "clerk.pack.yaml", "-m", "scripted/answers.toml", "-i", "message=How many days of leave?"];
+    let ran = at_home(&place, &[], &run);
+    assert!((stdout(&ran) + &stderr(&ran)).contains("Thirty days."), "{}", stderr(&ran));
+}
