@@ -5,3 +5,5 @@
 
 mod mark;
 mod outline;
+#[cfg(test)]
+mod tests;
