@@ -35,6 +35,7 @@ mod json;
 mod message;
 mod model;
 mod path;
+mod retrieve;
 mod run;
 mod scope;
 mod step;
@@ -70,6 +71,7 @@ pub use model::{
     OutputSchema, Price, Reality, ReasoningEffort, ReplyBuilder, ReplyDelta, ReplyStream, ToolChoice,
 };
 pub use path::{Path, Segment};
+pub use retrieve::{Passage, PassageSource, Retriever};
 pub use run::{
     Attendant, CancelStatus, FORBID_LIVE_MODELS, Fork, GoOn, Outcome, Registry, Replay, RunOptions,
     RunStream, Runner, Runtime, RuntimeBuilder, Start, State, Subscription, WhenBusy, WhenDropped, Workflow,

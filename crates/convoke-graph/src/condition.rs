@@ -16,16 +16,76 @@ use crate::board::ITERATIONS;
 const LONGEST: usize = 2_000;
 /// What is nested deeper is not read.
 const MOST_NESTED: usize = 48;
+/// Longer chains of operators are not read; `==` counts twice.
+const MOST_OPERATORS: usize = 80;
+/// More variables of its own an expression does not have: each may hold the one before many times over.
+const MOST_LETS: usize = 2;
 /// Variables whose names begin like a word of the language are known to it under another name.
 const ALIAS: &str = "var_";
 
 const FUNCTIONS: &[&str] = &[
-    "all", "any", "one", "none", "map", "filter", "find", "findIndex", "findLast", "findLastIndex", "groupBy",
-    "sortBy", "count", "sum", "reduce", "mean", "median", "min", "max", "abs", "ceil", "floor", "round", "len",
-    "first", "last", "take", "reverse", "sort", "uniq", "concat", "flatten", "join", "split", "splitAfter", "trim",
-    "trimPrefix", "trimSuffix", "upper", "lower", "replace", "indexOf", "lastIndexOf", "hasPrefix", "hasSuffix",
-    "keys", "values", "toPairs", "fromPairs", "get", "type", "int", "float", "string", "bitand", "bitor", "bitxor",
-    "bitnand", "bitnot", "bitshl", "bitshr", "bitushr",
+    "all",
+    "any",
+    "one",
+    "none",
+    "map",
+    "filter",
+    "find",
+    "findIndex",
+    "findLast",
+    "findLastIndex",
+    "groupBy",
+    "sortBy",
+    "count",
+    "sum",
+    "reduce",
+    "mean",
+    "median",
+    "min",
+    "max",
+    "abs",
+    "ceil",
+    "floor",
+    "round",
+    "len",
+    "first",
+    "last",
+    "take",
+    "reverse",
+    "sort",
+    "uniq",
+    "concat",
+    "flatten",
+    "join",
+    "split",
+    "splitAfter",
+    "trim",
+    "trimPrefix",
+    "trimSuffix",
+    "upper",
+    "lower",
+    "replace",
+    "indexOf",
+    "lastIndexOf",
+    "hasPrefix",
+    "hasSuffix",
+    "keys",
+    "values",
+    "toPairs",
+    "fromPairs",
+    "get",
+    "type",
+    "int",
+    "float",
+    "string",
+    "bitand",
+    "bitor",
+    "bitxor",
+    "bitnand",
+    "bitnot",
+    "bitshl",
+    "bitshr",
+    "bitushr",
 ];
 
 /// An expression that is true or false of a board.
@@ -49,7 +109,9 @@ pub enum ConditionError {
         problem: String,
     },
     /// It cannot be decided with what is on the board.
-    #[error("condition `{condition}` cannot be decided: {problem}. What is not on the board is nil: test for that first, or write `?.` and `??`")]
+    #[error(
+        "condition `{condition}` cannot be decided: {problem}. What is not on the board is nil: test for that first, or write `?.` and `??`"
+    )]
     Undecided {
         /// The condition.
         condition: String,
@@ -95,7 +157,8 @@ impl Condition {
     /// Understands an expression that may have any value.
     pub(crate) fn expression(text: &str) -> Result<Self, ConditionError> {
         let scanned = scan(text).map_err(|problem| invalid(text, problem))?;
-        let program = expr::compile(&scanned.text).map_err(|error| invalid(text, one_line(&error.to_string())))?;
+        let program = expr::compile(&scanned.text)
+            .map_err(|error| invalid(text, unread(&scanned.text, &error.to_string())))?;
         Ok(Self { text: text.to_owned(), program, names: scanned.names })
     }
 
@@ -103,6 +166,11 @@ impl Condition {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The variables that it asks about.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
     }
 
     /// Whether it is true of a board. `iterations` is what it knows as `__iterations`: how many nodes ran before.
@@ -143,6 +211,20 @@ fn invalid(text: &str, problem: impl Into<String>) -> ConditionError {
     ConditionError::Invalid { condition: text.to_owned(), problem: problem.into() }
 }
 
+/// From where on the parser cannot read an expression: it names the place, and otherwise rules of its grammar.
+fn unread(text: &str, error: &str) -> String {
+    let place = error.split_once("--> ").and_then(|(_, rest)| rest.lines().next()?.trim().split_once(':'));
+    let place =
+        place.and_then(|(line, column)| Some((line.parse::<usize>().ok()?, column.parse::<usize>().ok()?)));
+    let Some((line, column)) = place else { return one_line(error) };
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let rest: String = line.chars().skip(column.saturating_sub(1)).collect();
+    match rest.replace(ALIAS, "").trim() {
+        "" => "it ends too early".to_owned(),
+        rest => format!("it cannot be read from `{rest}` on"),
+    }
+}
+
 fn one_line(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines.last().map_or_else(String::new, |line| line.trim_start_matches("= ").to_owned())
@@ -163,6 +245,7 @@ fn scan(text: &str) -> Result<Scanned, String> {
         return Err("it is empty".to_owned());
     }
     let (mut written, mut names, mut nested) = (String::new(), BTreeSet::new(), 0);
+    let (mut operators, mut lets) = (0, 0);
     let mut rest = text;
     let mut before = ' ';
     while let Some(letter) = rest.chars().next() {
@@ -182,6 +265,14 @@ fn scan(text: &str) -> Result<Scanned, String> {
             if nested > MOST_NESTED {
                 return Err(format!("it has more than {MOST_NESTED} brackets and choices"));
             }
+        }
+        // Whoever reads and evaluates it goes a level deeper for every operator.
+        operators += usize::from("+-*/%^=<>!&|".contains(letter) || OPERATORS.contains(&token));
+        lets += usize::from(token == "let");
+        if operators > MOST_OPERATORS || lets > MOST_LETS {
+            return Err(format!(
+                "it has more than {MOST_OPERATORS} operators, or more than {MOST_LETS} `let`"
+            ));
         }
         let next = after.trim_start();
         let is_key = matches!(before, '{' | ',') && next.starts_with(':');
@@ -212,9 +303,23 @@ fn scan(text: &str) -> Result<Scanned, String> {
 }
 
 const WORDS: &[&str] = &[
-    "true", "false", "nil", "not", "and", "or", "in", "contains", "startsWith", "endsWith", "matches", "if", "else",
+    "true",
+    "false",
+    "nil",
+    "not",
+    "and",
+    "or",
+    "in",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "matches",
+    "if",
+    "else",
     "let",
 ];
+
+const OPERATORS: &[&str] = &["not", "and", "or", "in", "contains", "startsWith", "endsWith", "matches"];
 
 fn is_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_' || letter == '$'

@@ -130,9 +130,33 @@ pub struct InputDefinition {
     /// What it is for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What it is if nothing is given. Without a default it must be given.
+    /// What it is if nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
+    /// Whether it must be given if it has no default; it must unless said otherwise.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub required: bool,
+    /// The longest a text may be, in characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u64>,
+    /// The values it may have.
+    #[serde(rename = "enum", default, skip_serializing_if = "Vec::is_empty")]
+    pub one_of: Vec<Value>,
+    /// What the items of a list may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_type: Option<InputType>,
+    /// What an object has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<InputDefinition>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// What an input may be.
@@ -153,6 +177,8 @@ pub enum InputType {
     Array,
     /// An object.
     Object,
+    /// A file: its address, or an object that describes it.
+    File,
     /// Anything.
     Any,
 }
@@ -175,7 +201,12 @@ impl GraphDefinition {
     #[must_use]
     pub fn node(self, id: impl Into<String>, kind: impl Into<String>, config: Value) -> Self {
         let config = if let Value::Object(config) = config { config } else { Map::new() };
-        self.with_node(NodeDefinition { id: id.into(), kind: kind.into(), config, ..NodeDefinition::default() })
+        self.with_node(NodeDefinition {
+            id: id.into(),
+            kind: kind.into(),
+            config,
+            ..NodeDefinition::default()
+        })
     }
 
     /// Adds a node.
@@ -200,7 +231,11 @@ impl GraphDefinition {
         to: impl Into<String>,
         condition: impl Into<String>,
     ) -> Self {
-        self.edges.push(EdgeDefinition { from: from.into(), to: to.into(), condition: Some(condition.into()) });
+        self.edges.push(EdgeDefinition {
+            from: from.into(),
+            to: to.into(),
+            condition: Some(condition.into()),
+        });
         self
     }
 

@@ -4,15 +4,18 @@
 //! - [`GraphDefinition`]: nodes and edges, as they are written;
 //! - [`read`] and [`CompiledGraph`]: everything that is wrong with a graph at once, or a graph that can be run;
 //! - [`NodeTypes`] and [`Node`]: what nodes do;
-//! - [`Graph`]: a graph with everything it needs, as a step of the kernel.
+//! - [`Graph`]: a graph with everything it needs, as a step of the kernel;
+//! - [`agents`]: agents that are asked, with conversations and tasks.
 //!
 //! **What this crate must never do.** Reach the world but through the scope of a node; open a file; let timing decide what a run
 //! comes to.
 
+pub mod agents;
 mod board;
 mod compile;
 mod condition;
 mod definition;
+mod inputs;
 mod node;
 mod reference;
 mod run;
@@ -23,8 +26,10 @@ pub use condition::{Condition, ConditionError};
 pub use definition::{
     END, EdgeDefinition, GraphDefinition, InputDefinition, InputType, NodeDefinition, schema,
 };
+pub use inputs::{InvalidInputs, QUERY};
 pub use node::{
-    GraphEquipment, ModelSource, Node, NodeCall, NodeSite, NodeType, NodeTypes, Passage, Retriever, Search,
+    GraphEquipment, KnowledgeSource, ModelSource, NestedWorkflow, Node, NodeCall, NodeSite, NodeType,
+    NodeTypes, Port, PortType, Ports, WorkflowSource,
 };
 pub use reference::ReferenceError;
 pub use run::Graph;

@@ -59,6 +59,16 @@ pub(crate) fn check(value: &Value) -> Result<(), ReferenceError> {
     walk(value, "", &|_, _| Ok(Value::Null)).map(drop)
 }
 
+/// The variables that a text refers to without a default.
+pub(crate) fn needed(text: &str) -> Vec<&str> {
+    let pieces = pieces(text, "").unwrap_or_default();
+    let needed = pieces.iter().filter_map(|piece| match piece {
+        Piece::Reference(Reference { path, default: None, .. }) => path.split('.').next(),
+        _ => None,
+    });
+    needed.collect()
+}
+
 /// Whether there is a reference in a value.
 pub(crate) fn has_references(value: &Value) -> bool {
     match value {
@@ -76,7 +86,9 @@ fn walk(value: &Value, field: &str, resolve: Resolve<'_>) -> Result<Value, Refer
         Value::String(text) => text_of(text, field, resolve)?,
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            items.map(|(index, item)| walk(item, &format!("{field}/{index}"), resolve)).collect::<Result<_, _>>()?
+            items
+                .map(|(index, item)| walk(item, &format!("{field}/{index}"), resolve))
+                .collect::<Result<_, _>>()?
         }
         Value::Object(entries) => {
             let mut all = Map::new();
@@ -129,7 +141,11 @@ fn pieces<'a>(text: &'a str, field: &str) -> Result<Vec<Piece<'a>>, ReferenceErr
             continue;
         }
         let Some(end) = rest[start..].find('}').map(|end| start + end) else {
-            return Err(malformed(field, &rest[start..], "it has no `}`; write `\\${` for the signs themselves"));
+            return Err(malformed(
+                field,
+                &rest[start..],
+                "it has no `}`; write `\\${` for the signs themselves",
+            ));
         };
         let inner = &rest[start + 2..end];
         if inner.contains("${") {
@@ -166,13 +182,18 @@ impl Reference<'_> {
         match at(board, self.path).filter(|value| !value.is_null()) {
             Some(value) => Ok(value.clone()),
             None => match self.default {
-                Some(default) => Ok(serde_json::from_str(default).unwrap_or_else(|_| Value::String(default.to_owned()))),
+                Some(default) => {
+                    Ok(serde_json::from_str(default).unwrap_or_else(|_| Value::String(default.to_owned())))
+                }
                 None => {
                     let problem = format!(
                         "there is no `{}` on the board; write `${{board.{}:default}}` if there may be none",
                         self.path, self.path
                     );
-                    Err(ReferenceError { kind: Unresolved::Missing, ..malformed(field, self.written, &problem) })
+                    Err(ReferenceError {
+                        kind: Unresolved::Missing,
+                        ..malformed(field, self.written, &problem)
+                    })
                 }
             },
         }

@@ -6,6 +6,7 @@
 //! | `definition` | kinds of files that can be run, and what each of them is asked |
 //! | `agentfile` | Agentfiles as such a kind, from disks and packages |
 //! | `pack` | PromptPacks as such a kind |
+//! | `graph` | graphs as such a kind |
 //! | `prepared`, `running` | a definition with everything it needs; a run under way |
 //! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
 //! | `equipment`, `models` | models by name, profiles, what runs in this process |
@@ -35,6 +36,7 @@ mod equipment;
 mod error;
 mod fingerprints;
 mod gist;
+mod graph;
 mod host;
 mod inputs;
 mod kept_files;
@@ -63,6 +65,7 @@ pub use checkup::{CheckResult, Checkup, ServiceStanding};
 pub use definition::{Definition, DefinitionKind, EquippedDefinition, LoadedFile, counted};
 pub use error::HostError;
 pub use gist::{gist, last_text};
+pub use graph::GraphKind;
 pub use host::{GoOnOptions, Host, HostBuilder, StartOptions};
 pub use inputs::{GivenInputs, InvalidInputs};
 pub use limits::{InvalidLimits, parse_limits};

@@ -86,7 +86,7 @@ fn with_schemas(
     (findings.len() == known).then_some(pack)
 }
 
-fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {
+pub(crate) fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {
     let Range { start, end } = within(finding.place.clone().unwrap_or_default(), source.text());
     let code = Code::Other(finding.code, finding.severity);
     let diagnostic = Diagnostic::new(code, Span::new(start, end), &finding.message).path(&finding.path);

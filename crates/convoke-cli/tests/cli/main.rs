@@ -18,6 +18,7 @@ mod earlier_builds;
 mod errors;
 mod examples;
 mod fork;
+mod graphs;
 mod host;
 mod init;
 mod journal;

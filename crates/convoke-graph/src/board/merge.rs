@@ -72,7 +72,8 @@ pub(crate) fn merged(
     let mut reduced = Difference::default();
     for (key, (writer, value)) in &wrote {
         let Some((other, other_value)) = writes.get(key) else { continue };
-        if value == other_value {
+        let rule = reducer(key);
+        if value == other_value && !rule.accumulates() {
             continue;
         }
         let conflict = || MergeConflict {
@@ -86,7 +87,7 @@ pub(crate) fn merged(
             Some(written) => written.as_deref(),
             None => base.get(key),
         };
-        let value = match (reducer(key), value, other_value) {
+        let value = match (rule, value, other_value) {
             (Reducer::First, value, _) | (Reducer::Last, _, value) => (*value).clone(),
             (reducer, Some(value), Some(other)) => {
                 Some(Arc::new(reducer.reduce(before, value, other).ok_or_else(conflict)?))
@@ -112,9 +113,9 @@ pub(crate) fn merged(
 type LastWrites<'a> = BTreeMap<&'a Arc<str>, (&'a str, &'a Option<Arc<Value>>)>;
 
 fn last_writers<'a>(changes: &[&'a Arc<Change>]) -> LastWrites<'a> {
-    let writes = changes
-        .iter()
-        .flat_map(|change| change.difference.vars.iter().map(move |(key, value)| (key, (&*change.node, value))));
+    let writes = changes.iter().flat_map(|change| {
+        change.difference.vars.iter().map(move |(key, value)| (key, (&*change.node, value)))
+    });
     writes.collect()
 }
 

@@ -56,10 +56,11 @@ pub struct Board {
     channels: Arc<BTreeMap<Arc<str>, Channel>>,
 }
 
-/// Messages in order, and how many of them were there before the run.
+/// Messages in order, and which of them were there before the run: so many, after those that were put before them since.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Channel {
     messages: Transcript,
+    before: usize,
     inherited: usize,
 }
 
@@ -68,7 +69,9 @@ struct Channel {
 #[non_exhaustive]
 pub enum BoardError {
     /// The name is the engine's.
-    #[error("`{key}` cannot be written: names that begin with `__` belong to the engine; choose another name")]
+    #[error(
+        "`{key}` cannot be written: names that begin with `__` belong to the engine; choose another name"
+    )]
     Reserved {
         /// The name.
         key: String,
@@ -146,7 +149,7 @@ impl Board {
         Ok(self.take(key))
     }
 
-    fn take(&mut self, key: &str) -> bool {
+    pub(crate) fn take(&mut self, key: &str) -> bool {
         self.vars.contains_key(key) && Arc::make_mut(&mut self.vars).remove(key).is_some()
     }
 
@@ -206,8 +209,12 @@ impl Board {
     /// If the name is the engine's.
     pub fn push(&mut self, channel: &str, message: Message) -> Result<(), BoardError> {
         allowed(channel)?;
-        self.channel_mut(channel).messages.push(message);
+        self.say(channel, message);
         Ok(())
+    }
+
+    pub(crate) fn say(&mut self, channel: &str, message: Message) {
+        self.channel_mut(channel).messages.push(message);
     }
 
     /// Puts other messages into a channel. What of it counts as new are those after the messages that were there before the run
@@ -227,22 +234,24 @@ impl Board {
 
     fn replace_channel(&mut self, name: &str, messages: Transcript) {
         let channel = self.channel_mut(name);
-        let common =
-            channel.messages.iter().zip(messages.iter()).take_while(|(before, now)| before == now).count();
-        channel.inherited = channel.inherited.min(common);
+        let old: Vec<&Message> =
+            channel.messages.iter().skip(channel.before).take(channel.inherited).collect();
+        let now: Vec<&Message> = messages.iter().collect();
+        (channel.before, channel.inherited) = kept(&old, &now);
         channel.messages = messages;
     }
 
     /// Says that the messages which a channel has are from before the run.
     pub fn mark_inherited(&mut self, name: &str) {
         let channel = self.channel_mut(name);
-        channel.inherited = channel.messages.len();
+        (channel.before, channel.inherited) = (0, channel.messages.len());
     }
 
     /// The messages that came to a channel since [`mark_inherited`](Self::mark_inherited).
     pub fn new_messages(&self, name: &str) -> Vec<Message> {
         let Some(channel) = self.channels.get(name) else { return Vec::new() };
-        channel.messages.iter().skip(channel.inherited).cloned().collect()
+        let first = channel.messages.iter().take(channel.before);
+        first.chain(channel.messages.iter().skip(channel.before + channel.inherited)).cloned().collect()
     }
 
     fn channel_mut(&mut self, name: &str) -> &mut Channel {
@@ -277,6 +286,17 @@ impl Board {
     }
 }
 
+/// Where the longest end of what was there is now, and how much of it.
+fn kept(old: &[&Message], now: &[&Message]) -> (usize, usize) {
+    for gone in 0..old.len() {
+        let rest = &old[gone..];
+        if let Some(place) = now.windows(rest.len()).position(|window| window == rest) {
+            return (place, rest.len());
+        }
+    }
+    (0, 0)
+}
+
 /// Whether users may write to a name.
 pub(crate) fn allowed(key: &str) -> Result<(), BoardError> {
     if key.starts_with(RESERVED) { Err(BoardError::Reserved { key: key.to_owned() }) } else { Ok(()) }
@@ -299,7 +319,17 @@ pub(crate) fn kind(value: &Value) -> &'static str {
 #[serde(untagged)]
 enum StoredChannel {
     Messages(Vec<Message>),
-    Inherited { messages: Vec<Message>, inherited: usize },
+    Inherited {
+        messages: Vec<Message>,
+        inherited: usize,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        before: usize,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Serialize for Channel {
@@ -307,7 +337,7 @@ impl Serialize for Channel {
         let messages: Vec<Message> = self.messages.iter().cloned().collect();
         match self.inherited {
             0 => StoredChannel::Messages(messages),
-            inherited => StoredChannel::Inherited { messages, inherited },
+            inherited => StoredChannel::Inherited { messages, inherited, before: self.before },
         }
         .serialize(serializer)
     }
@@ -316,9 +346,10 @@ impl Serialize for Channel {
 impl<'de> Deserialize<'de> for Channel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match StoredChannel::deserialize(deserializer)? {
-            StoredChannel::Messages(messages) => Self { messages: messages.into(), inherited: 0 },
-            StoredChannel::Inherited { messages, inherited } => {
-                Self { inherited: inherited.min(messages.len()), messages: messages.into() }
+            StoredChannel::Messages(messages) => Self { messages: messages.into(), ..Self::default() },
+            StoredChannel::Inherited { messages, inherited, before } => {
+                let before = before.min(messages.len());
+                Self { inherited: inherited.min(messages.len() - before), before, messages: messages.into() }
             }
         })
     }

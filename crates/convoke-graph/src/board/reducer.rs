@@ -49,6 +49,11 @@ impl Reducer {
         }
     }
 
+    /// Whether two branches that come to the same value have each added to it.
+    pub(crate) fn accumulates(self) -> bool {
+        matches!(self, Self::Append | Self::Sum)
+    }
+
     /// Puts two values together; `None` if that cannot be done with such values.
     pub(crate) fn reduce(self, before: Option<&Value>, first: &Value, second: &Value) -> Option<Value> {
         match self {

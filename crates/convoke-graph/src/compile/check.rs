@@ -71,6 +71,7 @@ pub(super) fn node(
             let schema = kind.schema();
             let config = shape::coerced(&schema, config.clone());
             shape::check(&schema, &config, &format!("{path}/config"), findings);
+            expressions(&schema, &schema, &config, &format!("{path}/config"), findings);
         }
         None => {
             let message = match node.kind.as_str() {
@@ -137,15 +138,44 @@ pub(super) fn edges(
     }
 }
 
+/// Checks what a schema says to be conditions and expressions, as far as it is known by now.
+fn expressions(whole: &Value, schema: &Value, value: &Value, path: &str, findings: &mut Vec<Finding>) {
+    let named = schema["$ref"].as_str().and_then(|name| whole.pointer(name.trim_start_matches('#')));
+    let schema = named.unwrap_or(schema);
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            expressions(whole, &schema["properties"][name.as_str()], value, &child(path, name), findings);
+        }),
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| {
+            expressions(whole, &schema["items"], item, &format!("{path}/{index}"), findings);
+        }),
+        Value::String(text) if !reference::has_references(value) => {
+            let checked = match schema["format"].as_str() {
+                Some("condition") => Condition::new(text),
+                Some("expression") => Condition::expression(text),
+                _ => return,
+            };
+            if let Err(error) = checked {
+                findings.push(invalid_condition(path, error));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn invalid_condition(path: &str, error: ConditionError) -> Finding {
+    let message = match error {
+        ConditionError::Invalid { problem, .. } => format!("this is no condition: {problem}"),
+        other => other.to_string(),
+    };
+    Finding::error("invalid-condition", path, message)
+}
+
 fn condition(text: Option<&str>, path: &str, findings: &mut Vec<Finding>) -> Option<Condition> {
     match Condition::new(text?) {
         Ok(condition) => Some(condition),
         Err(error) => {
-            let message = match error {
-                ConditionError::Invalid { problem, .. } => format!("this is no condition: {problem}"),
-                other => other.to_string(),
-            };
-            findings.push(Finding::error("invalid-condition", path, message));
+            findings.push(invalid_condition(path, error));
             None
         }
     }

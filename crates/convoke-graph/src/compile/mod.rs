@@ -3,6 +3,7 @@
 mod check;
 mod order;
 mod outline;
+mod ports;
 pub(crate) mod shape;
 mod warn;
 
@@ -19,7 +20,7 @@ pub(crate) use order::Order;
 
 use crate::Condition;
 use crate::definition::{GraphDefinition, NodeDefinition};
-use crate::node::NodeTypes;
+use crate::node::{NodeTypes, Ports};
 
 /// A graph in which everything fits together. The only thing that can be run.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct CompiledGraph {
     pub(crate) order: Order,
     pub(crate) graphs: BTreeMap<String, Arc<CompiledGraph>>,
     pub(crate) types: NodeTypes,
+    /// Where the files of `workflow` nodes are named, in graphs that were read.
+    pub(crate) places: BTreeMap<String, std::ops::Range<usize>>,
 }
 
 /// A node, and where one goes from there.
@@ -84,7 +87,14 @@ pub fn read(text: &str, types: &NodeTypes) -> (Option<CompiledGraph>, Vec<Findin
     let mut graph = None;
     if !findings.iter().any(Finding::is_error) {
         match GraphDefinition::deserialize(&node) {
-            Ok(definition) => graph = compiled(definition, types, "", &mut findings),
+            Ok(definition) => {
+                graph = compiled(definition, types, "", &mut findings);
+                if let Some(graph) = &mut graph {
+                    let files: Vec<String> = graph.files("").into_iter().map(|(path, _)| path).collect();
+                    graph.places =
+                        files.into_iter().map(|path| (path.clone(), node.place_of(&path))).collect();
+                }
+            }
             Err(error) => {
                 findings.push(Finding::error("unreadable", "", format!("this is not a graph: {error}")));
             }
@@ -106,8 +116,9 @@ pub fn looks_like_a_graph(text: &str) -> bool {
     if document::is_json(text) {
         return fields.iter().all(|field| text.contains(&format!("\"{field}\"")));
     }
-    let begins =
-        |field: &&str| text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')));
+    let begins = |field: &&str| {
+        text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')))
+    };
     fields.iter().all(begins)
 }
 
@@ -130,6 +141,36 @@ impl CompiledGraph {
         &self.definition
     }
 
+    /// The files that its `workflow` nodes run: the JSON pointer to where each is named, its place in the text, and the file.
+    pub fn workflow_files(&self) -> Vec<(String, Option<std::ops::Range<usize>>, String)> {
+        let files = self.files("").into_iter();
+        files.map(|(path, file)| (path.clone(), self.places.get(&path).cloned(), file)).collect()
+    }
+
+    fn files(&self, path: &str) -> Vec<(String, String)> {
+        let mut files = Vec::new();
+        for (index, node) in
+            self.nodes.iter().enumerate().filter(|(_, node)| node.definition.kind == "workflow")
+        {
+            let file = node.definition.config.get("file").and_then(Value::as_str);
+            files.extend(file.map(|file| (format!("{path}/nodes/{index}/config/file"), file.to_owned())));
+        }
+        for (name, graph) in &self.graphs {
+            files.extend(graph.files(&convoke_text::finding::child(&format!("{path}/graphs"), name)));
+        }
+        files
+    }
+
+    /// Whether some node of it asks a model and does not say which.
+    #[must_use]
+    pub fn needs_model(&self) -> bool {
+        let asks = |node: &CompiledNode| {
+            let definition = &node.definition;
+            matches!(definition.kind.as_str(), "llm" | "agent") && !definition.config.contains_key("model")
+        };
+        self.nodes.iter().any(asks) || self.graphs.values().any(|graph| graph.needs_model())
+    }
+
     /// What is known of its shape.
     #[must_use]
     pub fn metadata(&self) -> Metadata {
@@ -137,12 +178,30 @@ impl CompiledGraph {
         Metadata {
             node_count: self.nodes.len(),
             edge_count: self.definition.edges.len(),
+            max_depth: self.depth(&successors),
             has_cycles: !order::cycles(&successors).is_empty(),
             has_parallel: self
                 .nodes
                 .iter()
                 .any(|node| node.edges.iter().filter(|edge| edge.condition.is_none()).count() > 1),
         }
+    }
+
+    /// What a node reads and writes, as far as that is known by now.
+    fn ports(&self, node: &CompiledNode) -> Ports {
+        let kind = self.types.get(&node.definition.kind);
+        kind.map_or_else(Ports::unknown, |kind| kind.ports(&node.config()))
+    }
+
+    fn depth(&self, successors: &[Vec<usize>]) -> usize {
+        let mut depth = vec![0; self.nodes.len()];
+        for node in order::postorder(successors, self.entry) {
+            let ends = self.nodes[node].edges.iter().any(|edge| edge.to.is_none());
+            let next = successors[node].iter().map(|next| depth[*next] + 1);
+            // A node that is not done yet leads back: it has no depth so far.
+            depth[node] = next.chain(ends.then_some(1)).max().unwrap_or(0);
+        }
+        depth[self.entry]
     }
 
     fn successors(&self) -> Vec<Vec<usize>> {
@@ -158,6 +217,8 @@ pub struct Metadata {
     pub node_count: usize,
     /// How many edges it has.
     pub edge_count: usize,
+    /// How many edges the longest path from the entry has, without going round any loop.
+    pub max_depth: usize,
     /// Whether some node can be reached from itself.
     pub has_cycles: bool,
     /// Whether some node has several edges without a condition.
@@ -182,19 +243,29 @@ fn compiled(
         .nodes
         .iter()
         .enumerate()
-        .map(|(index, node)| check::node(&definition, node, &format!("{path}/nodes/{index}"), types, findings))
+        .map(|(index, node)| {
+            check::node(&definition, node, &format!("{path}/nodes/{index}"), types, findings)
+        })
         .collect();
     let mut nodes = nodes;
     check::edges(&definition, &names, path, &mut nodes, findings);
     let entry = *names.get(definition.entry.as_str())?;
-    let mut graph =
-        CompiledGraph { definition, nodes, entry, order: Order::default(), graphs, types: types.clone() };
+    let mut graph = CompiledGraph {
+        definition,
+        nodes,
+        entry,
+        order: Order::default(),
+        graphs,
+        types: types.clone(),
+        places: BTreeMap::new(),
+    };
     if findings.iter().filter(|finding| finding.is_error()).count() > errors {
         return None;
     }
     let successors = graph.successors();
     graph.order = Order::of(&successors, entry);
     warn::warnings(&graph, &successors, path, findings);
+    ports::warnings(&graph, &successors, path, findings);
     Some(graph)
 }
 

@@ -81,6 +81,25 @@ pub(crate) fn reached(from: usize, nodes: &[usize], successors: &[Vec<usize>]) -
     found
 }
 
+/// The nodes that can be reached from the first, each after those it leads to, loops aside.
+pub(crate) fn postorder(successors: &[Vec<usize>], entry: usize) -> Vec<usize> {
+    let (mut known, mut done) = (vec![false; successors.len()], Vec::new());
+    let mut open = vec![(entry, 0)];
+    known[entry] = true;
+    while let Some((node, edge)) = open.pop() {
+        match successors[node].get(edge) {
+            None => done.push(node),
+            Some(&next) => {
+                open.push((node, edge + 1));
+                if !std::mem::replace(&mut known[next], true) {
+                    open.push((next, 0));
+                }
+            }
+        }
+    }
+    done
+}
+
 /// In which order nodes are come across from the first on; those that are not come last, in declared order.
 fn preorder(successors: &[Vec<usize>], entry: usize) -> Vec<usize> {
     let mut rank = vec![usize::MAX; successors.len()];
@@ -170,7 +189,9 @@ mod tests {
     #[test]
     fn a_join_waits_for_a_loop_that_is_left_at_its_beginning() {
         let order = Order::of(&[vec![1, 2], vec![3, 4], vec![4], vec![1], vec![]], 0);
-        assert!(order.holds_up(3, 4) && order.holds_up(1, 4) && order.holds_up(3, 1) && !order.holds_up(1, 3));
+        assert!(
+            order.holds_up(3, 4) && order.holds_up(1, 4) && order.holds_up(3, 1) && !order.holds_up(1, 3)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Pictures of a graph: text, JSON and Mermaid.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{CompiledEdge, CompiledGraph};
 use crate::definition::END;
@@ -66,34 +66,6 @@ impl CompiledGraph {
 
     fn target(&self, edge: &CompiledEdge) -> &str {
         edge.to.map_or(END, |to| &self.nodes[to].definition.id)
-    }
-
-    /// What it is given, as a JSON Schema of an object.
-    #[must_use]
-    pub fn inputs_schema(&self) -> Value {
-        let inputs = &self.definition.inputs;
-        let properties: serde_json::Map<String, Value> =
-            inputs.iter().map(|input| (input.name.clone(), input.schema())).collect();
-        let required = inputs.iter().filter(|input| input.default.is_none()).map(|input| &input.name);
-        json!({
-            "type": "object",
-            "properties": properties,
-            "required": required.collect::<Vec<_>>(),
-            "additionalProperties": false,
-        })
-    }
-}
-
-impl crate::definition::InputDefinition {
-    fn schema(&self) -> Value {
-        let mut schema = match serde_json::to_value(self.kind) {
-            Ok(kind) if kind != "any" => json!({"type": kind}),
-            _ => json!({}),
-        };
-        if !self.description.is_empty() {
-            schema["description"] = json!(self.description);
-        }
-        schema
     }
 }
 

@@ -20,10 +20,24 @@ pub(super) fn warnings(
         let message = format!("no path from the entry leads to `{}`, so it never runs", id(node));
         findings.push(Finding::warning("unreachable-node", place(node), message));
     }
+    let ends = |node: &usize| {
+        let edges = &graph.nodes[*node].edges;
+        edges.is_empty() || edges.iter().any(|edge| edge.to.is_none())
+    };
+    for node in std::iter::once(graph.entry).chain(from_entry.into_iter().filter(|node| *node != graph.entry))
+    {
+        if !ends(&node) && !reached(node, &all, successors).iter().any(ends) {
+            let message = format!("no path from `{}` leads to an end", id(node));
+            let help = "let an edge lead to `__end__`, or to a node without edges";
+            findings.push(Finding::warning("unreachable-end", place(node), message).help(help));
+        }
+    }
     for members in cycles(successors) {
         let is_left = members.iter().any(|node| {
             let edges = &graph.nodes[*node].edges;
-            edges.iter().any(|edge| edge.condition.is_some() || edge.to.is_none_or(|to| !members.contains(&to)))
+            edges
+                .iter()
+                .any(|edge| edge.condition.is_some() || edge.to.is_none_or(|to| !members.contains(&to)))
         });
         if !is_left {
             let names: Vec<&str> = members.iter().map(|node| id(*node)).collect();
@@ -59,7 +73,8 @@ pub(super) fn warnings(
             && config.get("query_fallback") != Some(&Value::Bool(true))
             && !config.contains_key("prompt")
         {
-            let message = format!("`{}` reads the channel `{key}`, to which nobody adds the query", id(index));
+            let message =
+                format!("`{}` reads the channel `{key}`, to which nobody adds the query", id(index));
             let help = "write `query_fallback: true`, or give it a `prompt`";
             let finding = Finding::warning("llm-isolated-messages-no-fallback", place(index), message);
             findings.push(finding.help(help));

@@ -6,8 +6,10 @@ use convoke_agent::Agent;
 use convoke_core::{BoxFuture, Error, Message, ModelParams, Nature, Transcript};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{GraphEquipment, NodeCall, NodeSite, Typed};
+use super::ports::output;
+use super::{GraphEquipment, NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::board::MAIN_CHANNEL;
 
 pub(super) struct AgentNode(Arc<GraphEquipment>);
@@ -43,6 +45,10 @@ impl Typed for AgentNode {
     const NAME: &'static str = "agent";
     const NATURE: Nature = Nature::Composite;
     type Config = AgentConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "response", PortType::String)
+    }
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.check_tools()?;

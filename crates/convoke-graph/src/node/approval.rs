@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{NodeCall, NodeSite, Typed};
+use super::{NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::board::INTERRUPTED_NODE;
 
 /// Asks a person, and waits: the decision belongs to this node and this time alone.
@@ -31,6 +31,15 @@ impl Typed for Approval {
     const NATURE: Nature = Nature::Composite;
     type Config = ApprovalConfig;
 
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([
+            ("approval_status", PortType::String),
+            ("approval_request", PortType::Object),
+            ("approval_decision", PortType::String),
+            ("approval_comment", PortType::String),
+        ])
+    }
+
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
     }
@@ -49,7 +58,7 @@ impl Typed for Approval {
                 Decision::Reject { reason } => ("rejected", reason),
                 other => return Err(Error::permanent(format!("{other:?} is no approval"))),
             };
-            call.board.put(INTERRUPTED_NODE, Value::Null);
+            call.board.take(INTERRUPTED_NODE);
             call.board.set("approval_status", status)?;
             call.board.set("approval_decision", status)?;
             Ok(call.board.set("approval_comment", said)?)

@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{GraphEquipment, NodeCall, NodeSite, Typed};
+use super::ports::output;
+use super::{GraphEquipment, NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::Board;
 
 const SHELL: &str = "bash";
@@ -24,8 +25,9 @@ async fn called(
     arguments: Value,
 ) -> Result<String, Error> {
     let mut said = String::new();
-    let step = ToolStep::new(call.id, &equipment.tools, tool, move |_: &String| Ok::<_, Error>(arguments.clone()))
-        .store(|said: &mut String, _, content| *said = content);
+    let step =
+        ToolStep::new(call.id, &equipment.tools, tool, move |_: &String| Ok::<_, Error>(arguments.clone()))
+            .store(|said: &mut String, _, content| *said = content);
     call.scope.composing().inline(&step, &mut said).await?;
     Ok(said)
 }
@@ -56,6 +58,10 @@ fn tool_output() -> String {
 impl Typed for ToolNode {
     const NAME: &'static str = "tool";
     type Config = ToolConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "tool_output", PortType::Any)
+    }
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.check_tools()?;
@@ -92,6 +98,10 @@ impl Typed for Http {
     const NAME: &'static str = "http";
     type Config = HttpConfig;
 
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "http_response", PortType::String)
+    }
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.equipment.tool(FETCH)?;
         Ok(Self(Arc::clone(site.equipment)))
@@ -118,6 +128,14 @@ pub(super) struct GateConfig {
 impl Typed for Gate {
     const NAME: &'static str = "gate";
     type Config = GateConfig;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([
+            ("gate_result", PortType::String),
+            ("gate_result_output", PortType::String),
+            ("gate_result_failed_command", PortType::Any),
+        ])
+    }
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.equipment.tool(SHELL)?;
@@ -180,6 +198,19 @@ struct ContextCommand {
 impl Typed for ContextNode {
     const NAME: &'static str = "context";
     type Config = ContextConfig;
+
+    fn ports(config: &Value) -> Ports {
+        let named = [("files", "path"), ("commands", "command")].into_iter().flat_map(|(list, usual)| {
+            let items = config[list].as_array().into_iter().flatten();
+            items.map(move |item| item["state_key"].as_str().or(item[usual].as_str()))
+        });
+        match named.collect::<Option<Vec<_>>>() {
+            Some(names) if names.iter().all(|name| !name.contains("${")) => {
+                Ports::writing(names.into_iter().map(|name| (name, PortType::String)))
+            }
+            _ => Ports::unknown(),
+        }
+    }
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         for (field, tool) in [("files", READ), ("commands", SHELL)] {

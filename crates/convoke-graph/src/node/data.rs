@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{NodeCall, NodeSite, Typed};
+use super::ports::output;
+use super::{NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::Condition;
 use crate::reference::{at, filled, shown};
 
@@ -29,6 +30,10 @@ fn template_output() -> String {
 impl Typed for Template {
     const NAME: &'static str = "template";
     type Config = TemplateConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "template_output", PortType::String)
+    }
 
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
@@ -70,6 +75,10 @@ fn yes() -> bool {
 impl Typed for AnswerNode {
     const NAME: &'static str = "answer";
     type Config = AnswerConfig;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([("answer", PortType::String)])
+    }
 
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
@@ -113,6 +122,7 @@ struct Assignment {
     /// The value it gets.
     value: Option<Value>,
     /// An expression whose value it gets.
+    #[schemars(extend("format" = "expression"))]
     expression: Option<String>,
 }
 
@@ -120,12 +130,17 @@ impl Typed for Assigner {
     const NAME: &'static str = "assigner";
     type Config = AssignerConfig;
 
-    fn build(site: &NodeSite<'_>) -> Result<Self, String> {
-        for one in site.config["assignments"].as_array().into_iter().flatten() {
-            if let Some(expression) = one["expression"].as_str().filter(|text| !text.contains("${")) {
-                Condition::expression(expression).map_err(|error| error.to_string())?;
-            }
+    fn ports(config: &Value) -> Ports {
+        let targets =
+            config["assignments"].as_array().into_iter().flatten().map(|one| one["target"].as_str());
+        let names = targets.map(|target| target.filter(|target| !target.contains("${"))?.split('.').next());
+        match names.collect::<Option<Vec<_>>>() {
+            Some(names) => Ports::writing(names.into_iter().map(|name| (name, PortType::Any))),
+            None => Ports::unknown(),
         }
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
     }
 
@@ -208,6 +223,10 @@ fn line_break() -> String {
 impl Typed for Aggregator {
     const NAME: &'static str = "aggregator";
     type Config = AggregatorConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "aggregated", PortType::Any)
+    }
 
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)

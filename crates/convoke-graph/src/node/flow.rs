@@ -3,8 +3,9 @@
 use convoke_core::{BoxFuture, Error};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{NodeCall, NodeSite, Typed};
+use super::{NodeCall, NodeSite, Port, PortType, Ports, Typed};
 use crate::Condition;
 
 fn holds(condition: &str, call: &NodeCall<'_>) -> Result<bool, Error> {
@@ -25,6 +26,7 @@ pub(super) struct IfElseConfig {
 #[serde(deny_unknown_fields)]
 struct Alternative {
     /// A condition.
+    #[schemars(extend("format" = "condition"))]
     expression: String,
 }
 
@@ -32,9 +34,11 @@ impl Typed for IfElse {
     const NAME: &'static str = "ifelse";
     type Config = IfElseConfig;
 
-    fn build(site: &NodeSite<'_>) -> Result<Self, String> {
-        let conditions = site.config["conditions"].as_array().into_iter().flatten();
-        check_conditions(conditions.filter_map(|one| one["expression"].as_str()))?;
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([("branch_result", PortType::String)])
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
     }
 
@@ -52,13 +56,6 @@ impl Typed for IfElse {
     }
 }
 
-fn check_conditions<'a>(conditions: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    for condition in conditions.filter(|condition| !condition.contains("${")) {
-        Condition::new(condition).map_err(|error| error.to_string())?;
-    }
-    Ok(())
-}
-
 /// Writes the target of the first route whose condition is true to `route_target`.
 pub(super) struct Router;
 
@@ -73,6 +70,7 @@ pub(super) struct RouterConfig {
 #[serde(deny_unknown_fields)]
 struct Route {
     /// When it is taken.
+    #[schemars(extend("format" = "condition"))]
     condition: Option<String>,
     /// What `route_target` then is.
     target: String,
@@ -82,9 +80,11 @@ impl Typed for Router {
     const NAME: &'static str = "router";
     type Config = RouterConfig;
 
-    fn build(site: &NodeSite<'_>) -> Result<Self, String> {
-        let routes = site.config["routes"].as_array().into_iter().flatten();
-        check_conditions(routes.filter_map(|one| one["condition"].as_str()))?;
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([("route_target", PortType::String)])
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
     }
 
@@ -132,6 +132,14 @@ impl Typed for LoopGuard {
     const NAME: &'static str = "loopguard";
     type Config = LoopGuardConfig;
 
+    fn ports(config: &Value) -> Ports {
+        let mut ports =
+            Ports::writing([("loop_count", PortType::Integer), ("loop_count_exceeded", PortType::Bool)]);
+        let key = config["counter_key"].as_str().filter(|key| !key.contains("${"));
+        ports.outputs.extend(key.map(|key| Port::optional(key, PortType::Integer)));
+        ports
+    }
+
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
     }
@@ -164,6 +172,10 @@ pub(super) struct Nothing {}
 impl Typed for PassThrough {
     const NAME: &'static str = "passthrough";
     type Config = Nothing;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::default()
+    }
 
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)

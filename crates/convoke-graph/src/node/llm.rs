@@ -13,7 +13,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{GraphEquipment, NodeCall, NodeSite, Typed};
+use super::ports::output;
+use super::{GraphEquipment, NodeCall, NodeSite, Port, PortType, Ports, Typed};
 use crate::board::{MAIN_CHANNEL, TOOL_CALLS};
 
 const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -69,6 +70,17 @@ impl Typed for Llm {
     const NAME: &'static str = "llm";
     type Config = LlmConfig;
 
+    fn ports(config: &Value) -> Ports {
+        let kind = if config["json_mode"] == true { PortType::Any } else { PortType::String };
+        let mut ports = output(config, "output_key", "response", kind);
+        ports.outputs.extend([
+            Port::required("usage", PortType::Usage),
+            Port::required("tool_pending", PortType::Bool),
+            Port::optional("agent_steps", PortType::Array),
+        ]);
+        ports
+    }
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.check_tools()?;
         let has_tools = site.config["tool_names"].as_array().is_some_and(|names| !names.is_empty());
@@ -114,7 +126,8 @@ impl Llm {
         for (wanted, result) in reply.message.tool_calls().zip(&results) {
             let status = if result.is_error { "error" } else { "success" };
             let (id, name, args) = (&wanted.id, &wanted.name, &wanted.arguments);
-            let entry = json!({"id": id, "name": name, "args": args, "result": result.content, "status": status});
+            let entry =
+                json!({"id": id, "name": name, "args": args, "result": result.content, "status": status});
             call.board.push_item(TOOL_CALLS, entry)?;
         }
         if config.prompt.is_none() {
@@ -142,7 +155,8 @@ fn conversation(config: &LlmConfig, call: &NodeCall<'_>, channel: &str) -> Resul
         }
     }
     if said.is_empty() && config.system_prompt.is_empty() {
-        let message = format!("node `{}` has nothing to ask: its channel is empty, and it has no `prompt`", call.id);
+        let message =
+            format!("node `{}` has nothing to ask: its channel is empty, and it has no `prompt`", call.id);
         return Err(Error::permanent(message));
     }
     Ok(said)
@@ -150,7 +164,8 @@ fn conversation(config: &LlmConfig, call: &NodeCall<'_>, channel: &str) -> Resul
 
 fn request(config: &LlmConfig, conversation: &Transcript, tools: &Toolset) -> ModelRequest {
     let has_system = conversation.iter().any(|message| message.role == Role::System);
-    let system = (!config.system_prompt.is_empty() && !has_system).then(|| Message::system(&config.system_prompt));
+    let system =
+        (!config.system_prompt.is_empty() && !has_system).then(|| Message::system(&config.system_prompt));
     let messages: Transcript = system.into_iter().chain(conversation.iter().cloned()).collect();
     let mut request = ModelRequest { messages, tools: tools.definitions(), ..ModelRequest::default() };
     request.params.temperature = config.temperature;

@@ -10,19 +10,22 @@ mod data;
 mod flow;
 mod knowledge;
 mod llm;
+mod ports;
 mod script;
 mod subgraph;
 mod types;
+mod workflow;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Model, Nature, Scope, SharedStep, Toolset};
+use convoke_core::{BoxFuture, Error, Model, Nature, Retriever, Scope, SharedStep, Toolset};
 use serde_json::Value;
 
-pub use knowledge::{Passage, Retriever, Search};
+pub use ports::{Port, PortType, Ports};
 pub(crate) use types::Typed;
 pub use types::{NodeType, NodeTypes};
+pub use workflow::{NestedWorkflow, WorkflowSource};
 
 use crate::{Board, CompiledGraph};
 
@@ -36,11 +39,16 @@ pub struct GraphEquipment {
     pub models: Option<ModelSource>,
     /// The tools there are. A node has those it names.
     pub tools: Toolset,
-    /// What `knowledge` nodes search.
-    pub retriever: Option<Arc<dyn Retriever>>,
+    /// The source of what `knowledge` nodes search, by name; the empty name is everything.
+    pub knowledge: Option<KnowledgeSource>,
+    /// The source of what `workflow` nodes run, by the names of files.
+    pub workflows: Option<WorkflowSource>,
     /// Steps that nodes of type `step` run, by name.
     pub steps: BTreeMap<String, SharedStep<Board>>,
 }
+
+/// Finds something that can be searched by its name, or says why there is none.
+pub type KnowledgeSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Retriever>, String> + Send + Sync>;
 
 /// Finds a model by its name, or says why there is none.
 pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;

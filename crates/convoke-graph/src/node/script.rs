@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{NodeCall, NodeSite, Typed};
+use super::{NodeCall, NodeSite, Ports, Typed};
 use crate::Board;
 
 /// Runs a script.
@@ -28,14 +28,16 @@ impl Typed for Script {
     const NAME: &'static str = "script";
     type Config = ScriptConfig;
 
+    fn ports(_: &Value) -> Ports {
+        Ports::unknown()
+    }
+
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Engine::new().map(Self)
     }
 
     fn run<'a>(&'a self, config: ScriptConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            self.0.run(config.source, config.config, call.board, &[]).await.map(drop)
-        })
+        Box::pin(async move { self.0.run(config.source, config.config, call.board, &[]).await.map(drop) })
     }
 }
 
@@ -148,7 +150,8 @@ mod javascript {
         runtime.set_interrupt_handler(Some(Box::new(move || Instant::now() > end)));
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
         context.with(|ctx| {
-            let frame: rquickjs::Function<'_> = ctx.eval(FRAME).catch(&ctx).map_err(|error| error.to_string())?;
+            let frame: rquickjs::Function<'_> =
+                ctx.eval(FRAME).catch(&ctx).map_err(|error| error.to_string())?;
             frame.call::<_, String>((source, input)).catch(&ctx).map_err(|error| {
                 if Instant::now() > end {
                     return format!("the script took longer than {} seconds", TIME.as_secs());

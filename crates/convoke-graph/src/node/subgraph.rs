@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::ports::output;
 use super::script::Engine;
-use super::{NodeCall, NodeSite, Typed};
+use super::{NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::board::MAIN_CHANNEL;
 use crate::{Board, Graph};
 
@@ -20,7 +21,11 @@ fn graph_named(site: &NodeSite<'_>) -> Result<Graph, String> {
 }
 
 /// Runs a graph on a board of its own, and gives its answer.
-async fn answer_of(graph: &Graph, inputs: Map<String, Value>, call: &mut NodeCall<'_>) -> Result<Value, Error> {
+async fn answer_of(
+    graph: &Graph,
+    inputs: Map<String, Value>,
+    call: &mut NodeCall<'_>,
+) -> Result<Value, Error> {
     let mut board = Board::new();
     for (key, value) in &inputs {
         board.set(key, value.clone())?;
@@ -58,6 +63,10 @@ impl Typed for SubGraph {
     const NAME: &'static str = "graph";
     const NATURE: Nature = Nature::Composite;
     type Config = SubGraphConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "response", PortType::Any)
+    }
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         graph_named(site).map(Self)
@@ -108,6 +117,13 @@ impl Typed for Iteration {
     const NATURE: Nature = Nature::Composite;
     type Config = IterationConfig;
 
+    fn ports(config: &Value) -> Ports {
+        match config.get("body_script") {
+            Some(_) => Ports::unknown(),
+            None => output(config, "output_key", "iteration_results", PortType::Array),
+        }
+    }
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         match (site.config.get("graph"), site.config.get("body_script")) {
             (Some(_), None) => Ok(Self(Body::Graph(Box::new(graph_named(site)?)))),
@@ -116,7 +132,11 @@ impl Typed for Iteration {
         }
     }
 
-    fn run<'a>(&'a self, config: IterationConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+    fn run<'a>(
+        &'a self,
+        config: IterationConfig,
+        mut call: NodeCall<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let items: Vec<Value> = call.board.typed(&config.input_key).ok_or_else(|| {
                 Error::permanent(format!("variable `{}` is no list to go through", config.input_key))
@@ -157,6 +177,10 @@ impl Typed for StepNode {
     const NATURE: Nature = Nature::Composite;
     type Config = StepConfig;
 
+    fn ports(_: &Value) -> Ports {
+        Ports::unknown()
+    }
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         let name = site.known_text("step").unwrap_or_default();
         let step = site.equipment.steps.get(name).map(Arc::clone);
@@ -164,6 +188,6 @@ impl Typed for StepNode {
     }
 
     fn run<'a>(&'a self, _: StepConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move { call.scope.composing().inline(&*self.0, call.board).await })
+        Box::pin(async move { call.scope.run(&*self.0, call.board).await })
     }
 }

@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Node, NodeCall, NodeSite, agent, approval, call, data, flow, knowledge, llm, script, subgraph};
+use super::{
+    Node, NodeCall, NodeSite, Ports, agent, approval, call, data, flow, knowledge, llm, script, subgraph,
+    workflow,
+};
 use crate::compile::shape;
 
 /// A type of nodes.
@@ -18,6 +21,13 @@ pub trait NodeType: Send + Sync {
 
     /// The JSON Schema of its configuration.
     fn schema(&self) -> Value;
+
+    /// What a node of it reads and writes, with this configuration, whose references may not be resolved yet. Both are checked
+    /// whenever it runs.
+    fn ports(&self, config: &Value) -> Ports {
+        let _ = config;
+        Ports::unknown()
+    }
 
     /// Makes a node.
     ///
@@ -61,6 +71,7 @@ impl NodeTypes {
             .with(Kind::<subgraph::SubGraph>::default())
             .with(Kind::<subgraph::Iteration>::default())
             .with(Kind::<subgraph::StepNode>::default())
+            .with(Kind::<workflow::WorkflowNode>::default())
     }
 
     /// Adds a type, instead of one of that name if there is one.
@@ -97,6 +108,8 @@ pub(crate) trait Typed: Send + Sync + Sized + 'static {
     const NATURE: Nature = Nature::Leaf;
     type Config: DeserializeOwned + JsonSchema + Send;
 
+    fn ports(config: &Value) -> Ports;
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String>;
 
     fn run<'a>(&'a self, config: Self::Config, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>>;
@@ -117,6 +130,10 @@ impl<T: Typed> NodeType for Kind<T> {
 
     fn schema(&self) -> Value {
         convoke_agent::schema_of::<T::Config>()
+    }
+
+    fn ports(&self, config: &Value) -> Ports {
+        T::ports(config)
     }
 
     fn build(&self, site: &NodeSite<'_>) -> Result<Arc<dyn Node>, String> {

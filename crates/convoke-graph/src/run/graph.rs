@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::node_step::{Activation, NodeStep};
 use super::schedule::Schedule;
-use crate::node::{GraphEquipment, NodeSite};
+use crate::node::{GraphEquipment, NodeSite, NodeType};
 use crate::{Board, CompiledGraph, Reducer};
 
 /// A graph with everything it needs.
@@ -33,10 +33,14 @@ impl CompiledGraph {
             let site = NodeSite { id, config: &node.config(), equipment, graphs: &self.graphs };
             // Compiled graphs have no nodes of unknown types.
             let built = match self.types.get(&node.definition.kind) {
-                Some(kind) => kind.build(&site),
+                Some(kind) => kind.build(&site).map(|work| (work, Arc::clone(kind))),
                 None => Err(format!("there are no nodes of type `{}`", node.definition.kind)),
             };
-            match built.and_then(|work| NodeStep::shared(node, work, self.definition.max_branches)) {
+            let step = |(work, kind): (_, Arc<dyn NodeType>)| {
+                let ports = Box::new(move |config: &Value| kind.ports(config));
+                NodeStep::shared(node, work, ports, self.definition.max_branches)
+            };
+            match built.and_then(step) {
                 Ok(step) => steps.push(step),
                 Err(problem) => problems.push(format!("node `{id}`: {problem}")),
             }

@@ -8,7 +8,7 @@ use convoke_steps::{Retry, RetryPolicy};
 use serde_json::{Value, json};
 
 use crate::compile::CompiledNode;
-use crate::node::{Node, NodeCall};
+use crate::node::{Node, NodeCall, Ports};
 use crate::{Board, reference};
 
 /// What a node is given, and what it leaves.
@@ -20,9 +20,14 @@ pub(super) struct Activation {
     pub(super) targets: Vec<Option<usize>>,
 }
 
+/// What a node reads and writes, by its configuration.
+pub(super) type PortsOf = Box<dyn Fn(&Value) -> Ports + Send + Sync>;
+
 pub(super) struct NodeStep {
     node: CompiledNode,
     work: Arc<dyn Node>,
+    /// What it reads and writes, by its configuration.
+    ports: PortsOf,
     kind: &'static str,
     bounds: Bounds,
     max_branches: usize,
@@ -33,12 +38,13 @@ impl NodeStep {
     pub(super) fn shared(
         node: &CompiledNode,
         work: Arc<dyn Node>,
+        ports: PortsOf,
         max_branches: usize,
     ) -> Result<SharedStep<Activation>, String> {
         let mut bounds = Bounds::default();
         bounds.timeout = node.timeout;
         let kind = kind_of(&node.definition.kind);
-        let step = Self { node: node.clone(), work, kind, bounds, max_branches };
+        let step = Self { node: node.clone(), work, ports, kind, bounds, max_branches };
         if node.definition.retries == 0 {
             return Ok(Arc::new(step));
         }
@@ -59,8 +65,22 @@ impl NodeStep {
             scope.emit(EventKind::Custom { name, value }).await;
         } else {
             let config = reference::resolved(&self.node.config(), &state.board)?;
+            let ports = (self.ports)(&config);
+            if let Some(port) = ports.missing_input(&state.board, &config) {
+                return Err(Error::permanent(format!(
+                    "node `{id}` needs `{}`, which is not on the board",
+                    port.name
+                )));
+            }
+            let before = state.board.clone();
             let (board, iterations) = (&mut state.board, state.iterations);
             self.work.run(config, NodeCall { id, scope, board, iterations }).await?;
+            if let Some(port) = ports.missing_output(&before, &state.board) {
+                return Err(Error::permanent(format!(
+                    "node `{id}` was to write `{}`, and has not",
+                    port.name
+                )));
+            }
         }
         state.targets = self.route(&state.board, state.iterations + 1)?;
         let conditional = self.node.edges.iter().any(|edge| edge.condition.is_some());

@@ -39,7 +39,9 @@ struct Finished {
 
 /// The error of a graph that ran more nodes than it may.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("graph `{graph}` has run {limit} nodes, as many as it may, and is not done; raise `max_nodes`, or see why its loop does not end")]
+#[error(
+    "graph `{graph}` has run {limit} nodes, as many as it may, and is not done; raise `max_nodes`, or see why its loop does not end"
+)]
 #[non_exhaustive]
 pub struct NodeBudgetExhausted {
     /// The graph.
@@ -99,12 +101,17 @@ impl<'a> Schedule<'a> {
         let limit = self.scope.settings().max_concurrency.map_or(usize::MAX, NonZeroUsize::get);
         let is_ready = |node: &usize| {
             let elsewhere = self.waiting.keys().chain(self.active.keys()).chain(self.stopped.keys());
-            !elsewhere.into_iter().any(|other| other != node && self.graph.compiled.order.holds_up(*other, *node))
+            !elsewhere
+                .into_iter()
+                .any(|other| other != node && self.graph.compiled.order.holds_up(*other, *node))
         };
         let ready: Vec<usize> = self.waiting.keys().copied().filter(is_ready).collect();
         for node in ready {
             // Who has begun holds up whoever it held up while it was waiting.
-            if self.active.len() >= limit || self.active.contains_key(&node) || self.stopped.contains_key(&node) {
+            if self.active.len() >= limit
+                || self.active.contains_key(&node)
+                || self.stopped.contains_key(&node)
+            {
                 continue;
             }
             let Some(arrived) = self.waiting.remove(&node) else { continue };
@@ -119,7 +126,8 @@ impl<'a> Schedule<'a> {
             && self.active.is_empty()
             && self.stopped.is_empty()
             && self.ended.is_empty();
-        let merged = self.merge(arrived).map_err(|conflict| Error::from(conflict).in_step(id, self.scope.path()))?;
+        let merged =
+            self.merge(arrived).map_err(|conflict| Error::from(conflict).in_step(id, self.scope.path()))?;
         let Some(mut token) = merged else { return Ok(()) };
         if is_alone {
             token.settle();

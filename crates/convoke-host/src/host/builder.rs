@@ -9,6 +9,7 @@ use convoke_core::Store;
 use super::Host;
 use crate::agentfile::AgentfileKind;
 use crate::definition::DefinitionKind;
+use crate::graph::GraphKind;
 use crate::models::DownloadObserver;
 use crate::pack::PackKind;
 use crate::{HostError, store};
@@ -25,7 +26,8 @@ pub struct HostBuilder {
 
 impl HostBuilder {
     pub(super) fn new(config: Config) -> Self {
-        let kinds: Vec<Arc<dyn DefinitionKind>> = vec![Arc::new(PackKind), Arc::new(AgentfileKind)];
+        let kinds: Vec<Arc<dyn DefinitionKind>> =
+            vec![Arc::new(PackKind), Arc::new(GraphKind), Arc::new(AgentfileKind)];
         Self { config, store_file: None, store: None, kinds, downloads: Arc::new(|_| {}) }
     }
 

@@ -27,7 +27,10 @@ struct SyntaxError {
 #[must_use]
 pub fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
     let read = if text.len() > LONGEST {
-        Err(SyntaxError { message: format!("a file of this kind has at most {} MiB", LONGEST >> 20), place: 0..0 })
+        Err(SyntaxError {
+            message: format!("a file of this kind has at most {} MiB", LONGEST >> 20),
+            place: 0..0,
+        })
     } else if is_json(text) {
         json::parse(text, findings)
     } else {
