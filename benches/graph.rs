@@ -63,6 +63,7 @@ fn memory() -> Option<u64> {
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
+#[expect(clippy::print_stderr, reason = "a figure that criterion has no place for")]
 fn forks(criterion: &mut Criterion) {
     let mut board = Board::new();
     for number in 0..100 {

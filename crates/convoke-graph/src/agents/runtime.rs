@@ -276,6 +276,8 @@ fn launch(agent: &Agent, request: &Request) -> Launch {
     launch
 }
 
+type Listener<'a> = Box<dyn FnMut(&Event) + Send + 'a>;
+
 /// A request about to be run. Await it for what comes of it.
 #[must_use = "nothing is asked until it is awaited"]
 pub struct AgentRun<'a> {
@@ -284,7 +286,7 @@ pub struct AgentRun<'a> {
     request: Request,
     history: Vec<Message>,
     canceller: Canceller,
-    listener: Option<Box<dyn FnMut(&Event) + Send + 'a>>,
+    listener: Option<Listener<'a>>,
 }
 
 impl<'a> AgentRun<'a> {

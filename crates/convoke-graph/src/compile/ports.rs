@@ -26,6 +26,13 @@ pub(super) fn warnings(
     let inputs = graph.definition.inputs.iter().map(|input| input.name.as_str());
     let written = ports.iter().flat_map(|ports| &ports.outputs).map(|port| port.name.as_str());
     let known: Vec<&str> = inputs.chain(written).chain([QUERY]).collect();
+    let answer = graph.definition.answer_key.as_str();
+    let result = ports.iter().flat_map(|ports| &ports.outputs).find(|port| port.name.ends_with("response"));
+    if let Some(port) = result.filter(|_| path.is_empty() && !known.contains(&answer)) {
+        let message = format!("no node writes `{answer}`, so the graph comes to nothing that is shown");
+        let help = format!("add a node of type `answer`, or write `answer_key: {}`", port.name);
+        findings.push(Finding::warning("unwritten-answer", format!("{path}/name"), message).help(help));
+    }
     let mut read = |name: &str, place: String| {
         if !known.contains(&name) && !name.starts_with(RESERVED) {
             let message = format!("no node writes `{name}`, and it is not an input");

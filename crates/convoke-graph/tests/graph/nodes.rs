@@ -324,6 +324,12 @@ async fn what_nobody_writes_is_noticed_with_what_was_meant() {
     };
     assert_eq!(codes("${board.qeury}"), [("unwritten-variable", "did you mean `query`?".to_owned())]);
     assert!(codes("${board.other:1} ${board.query} ${board.__usage}").is_empty());
+    let silent = one("llm", json!({"prompt": "hi"}));
+    let (_, findings) = convoke_graph::read(&silent.to_string(), &Home::new().types);
+    assert_eq!(
+        findings[0].help.as_deref(),
+        Some("add a node of type `answer`, or write `answer_key: response`")
+    );
 }
 
 #[tokio::test]
