@@ -120,7 +120,7 @@ pub(crate) enum Command {
     Validate(Validate),
     /// Write Agentfiles in the one way they are written.
     Fmt(Fmt),
-    /// Look at an Agentfile or a pack: its inputs, and what is done in which order; as text or as a diagram.
+    /// Look at an Agentfile, a pack or a graph: its inputs, and what is done in which order; as text or as a diagram.
     Inspect(Inspect),
     /// Make a pack of the files it is authored in, or of one in YAML.
     Compile(Compile),

@@ -71,7 +71,7 @@ pub use model::{
     OutputSchema, Price, Reality, ReasoningEffort, ReplyBuilder, ReplyDelta, ReplyStream, ToolChoice,
 };
 pub use path::{Path, Segment};
-pub use retrieve::{Passage, PassageSource, Retriever};
+pub use retrieve::{Passage, PassageSource, Retriever, RetrieverSource};
 pub use run::{
     Attendant, CancelStatus, FORBID_LIVE_MODELS, Fork, GoOn, Outcome, Registry, Replay, RunOptions,
     RunStream, Runner, Runtime, RuntimeBuilder, Start, State, Subscription, WhenBusy, WhenDropped, Workflow,

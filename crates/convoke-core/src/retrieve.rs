@@ -4,6 +4,7 @@
 //! it as such, and makes finding it an effect.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,9 @@ pub trait Retriever: Send + Sync {
     /// The passages that fit best, best first, at most so many.
     fn retrieve<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<Passage>, Error>>;
 }
+
+/// Finds what is to be searched by its name, or says why there is none; the empty name is whatever there is.
+pub type RetrieverSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Retriever>, String> + Send + Sync>;
 
 /// A piece of a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

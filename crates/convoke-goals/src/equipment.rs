@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use convoke_agent::memory::Memories;
-use convoke_core::{Model, Toolset};
+use convoke_core::{Model, RetrieverSource, Toolset};
 
 use crate::context::ContextBudget;
 use crate::secret::Secrets;
@@ -40,6 +40,8 @@ pub struct Equipment {
     pub tools_on_demand: bool,
     /// The memories that goals are remembered in, by name.
     pub memories: Option<Arc<dyn Memories>>,
+    /// What workflows of other kinds search by name. Goals have tools for that.
+    pub knowledge: Option<RetrieverSource>,
     /// The skills that those who pursue something may take up.
     pub skills: SkillShelf,
     /// Instructions everybody gets.

@@ -12,6 +12,7 @@ use convoke_models::ModelName;
 use convoke_models::resilience::Deferred;
 use convoke_tools::policy::shell::{self, SimpleCommand};
 
+use crate::knowledge::NotSearched;
 use crate::models::{Models, ProfiledModel};
 
 /// What a workflow is run with. A model that was `asked`
@@ -58,6 +59,7 @@ pub(crate) fn replay_equipment(config: &Config) -> Equipment {
     equipment.models = Some(Arc::new(Unavailable));
     // What was remembered is on record.
     equipment.memories = Some(Arc::new(NoMemories));
+    equipment.knowledge = Some(Arc::new(|_| Ok(Arc::new(NotSearched))));
     equipment
 }
 

@@ -29,6 +29,10 @@ pub fn gist(history: &History) -> Gist {
         let result = state.and_then(|state| machine(state.clone())?.last);
         return Gist::new(Some(kept.path), inputs, result.map(Value::String));
     }
+    if let Some((_, kept)) = Manifest::of_kinds(record, std::iter::once(crate::graph::NAME)) {
+        let (inputs, result) = crate::graph::gist(&kept.text, &input, state);
+        return Gist::new(Some(kept.path), inputs, result);
+    }
     if let Some(kept) = Manifest::of(record) {
         let given: GoalState = serde_json::from_value(input).unwrap_or_default();
         let made: Option<GoalState> = state.and_then(|state| serde_json::from_value(state.clone()).ok());

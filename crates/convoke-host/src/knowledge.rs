@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_config::Config;
-use convoke_core::Tool;
+use convoke_core::{BoxFuture, Error, Passage, Retriever, RetrieverSource, Tool};
 use convoke_knowledge::{KNOWLEDGE_SEARCH, Knowledge, knowledge_search, knowledge_search_in};
 use convoke_tools::embedding::LazyEmbedder;
 
@@ -18,6 +18,24 @@ pub(crate) fn file(config: &Config) -> Option<PathBuf> {
 /// The knowledge of this project, which need not be there yet; `None` for a user without a home.
 pub(crate) fn of(config: &Config) -> Option<Knowledge> {
     Some(Knowledge::at(file(config)?).embedder(embedder()))
+}
+
+/// What finds passages in the knowledge of this project, by the name of a collection; `None` for a user without a home.
+pub(crate) fn source(config: &Config) -> Option<RetrieverSource> {
+    let knowledge = of(config)?;
+    Some(Arc::new(move |name| {
+        let name = Some(name).filter(|name| !name.is_empty());
+        Ok(Arc::new(knowledge.retriever(name)) as Arc<dyn Retriever>)
+    }))
+}
+
+/// Stands where something was searched, for telling a run again from its journal.
+pub(crate) struct NotSearched;
+
+impl Retriever for NotSearched {
+    fn retrieve<'a>(&'a self, _: &'a str, _: usize) -> BoxFuture<'a, Result<Vec<Passage>, Error>> {
+        Box::pin(async { Err(Error::permanent("nothing is searched while a run is told again")) })
+    }
 }
 
 /// What compares meanings in this process, if something does.

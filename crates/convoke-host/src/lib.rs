@@ -6,6 +6,7 @@
 //! | `definition` | kinds of files that can be run, and what each of them is asked |
 //! | `agentfile` | Agentfiles as such a kind, from disks and packages |
 //! | `pack` | PromptPacks as such a kind |
+//! | `graph` | graphs as such a kind |
 //! | `eval` | scenarios run against a file, and judged |
 //! | `prepared`, `running` | a definition with everything it needs; a run under way |
 //! | `manifest`, `kept_files`, `run_origin`, `fingerprints` | what a run's record keeps for going on with it |
@@ -42,6 +43,7 @@ pub mod eval;
 mod fingerprints;
 mod follow;
 mod gist;
+mod graph;
 mod host;
 mod inputs;
 mod kept_files;
@@ -77,6 +79,7 @@ pub use drawn::{diagram_of, way_of};
 pub use error::HostError;
 pub use follow::{FollowedRun, FollowedState};
 pub use gist::{gist, last_text};
+pub use graph::GraphKind;
 pub use host::{GoOnOptions, Host, HostBuilder, StartOptions};
 pub use inputs::{GivenInputs, InvalidInputs};
 pub use limits::{InvalidLimits, parse_limits};

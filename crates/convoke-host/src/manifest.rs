@@ -173,10 +173,10 @@ impl Manifest {
         self.text == other.text && self.beside == other.beside
     }
 
-    /// Reads what a stored run was started from, if it is a run of a file of ours: an Agentfile or a pack.
+    /// Reads what a stored run was started from, if it is a run of a file of ours: an Agentfile, a pack or a graph.
     #[must_use]
     pub fn of(record: &RunRecord) -> Option<Self> {
-        let ours = [crate::agentfile::NAME, crate::pack::NAME];
+        let ours = [crate::agentfile::NAME, crate::pack::NAME, crate::graph::NAME];
         Self::of_kinds(record, ours.into_iter()).map(|(_, manifest)| manifest)
     }
 }

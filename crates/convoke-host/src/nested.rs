@@ -18,10 +18,11 @@ use convoke_goals::{Equipment, Values};
 use serde_json::{Value, json};
 
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
+use crate::graph::GraphKind;
 use crate::pack::PackKind;
 
 /// The kinds of files that goals of Agentfiles may be. **A further kind is a line here.**
-const KINDS: &[&dyn DefinitionKind] = &[&PackKind];
+const KINDS: &[&dyn DefinitionKind] = &[&PackKind, &GraphKind];
 
 /// How the names of such files end.
 const ENDINGS: [&str; 3] = [".json", ".yaml", ".yml"];

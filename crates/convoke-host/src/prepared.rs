@@ -14,6 +14,7 @@ use convoke_models::ModelName;
 
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::equipment::{UnpricedModels, equipment};
+use crate::knowledge;
 use crate::models::Models;
 use crate::running::ActiveRun;
 use crate::telemetry::RunTelemetry;
@@ -346,6 +347,7 @@ impl Assembly<'_> {
             equipment(models, model, self.manifest.model_asked).map_err(HostError::NoSupervisor)?;
         let mut equipment = self.manifest.applied_to(equipment, self.secrets.clone(), &tools.tools);
         equipment.memories.clone_from(&tools.memories);
+        equipment.knowledge = knowledge::source(&models.config);
         let equipped = self.definition.equip(&equipment);
         let equipped =
             equipped.map_err(|problems| HostError::CannotRun { kind: self.kind.title(), problems })?;

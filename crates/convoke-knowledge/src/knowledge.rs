@@ -14,6 +14,7 @@ use crate::adding::real;
 use crate::pdf::PdfReader;
 use crate::search::{FoundPassages, VectorCache, search};
 use crate::store::{self, Collection, LAYOUT, StoredDocument};
+use crate::tool::only;
 
 /// The most passages that are found at once.
 const MOST_FOUND: usize = 50;
@@ -162,10 +163,10 @@ impl Knowledge {
         }
     }
 
-    /// What finds passages in this one collection.
+    /// What finds passages in this one collection, or in the only one there is.
     #[must_use]
-    pub fn retriever(&self, name: impl Into<String>) -> CollectionRetriever {
-        CollectionRetriever { knowledge: self.clone(), name: name.into() }
+    pub fn retriever(&self, name: Option<&str>) -> CollectionRetriever {
+        CollectionRetriever { knowledge: self.clone(), name: name.map(str::to_owned) }
     }
 
     async fn id(&self, name: &str) -> Result<i64, KnowledgeError> {
@@ -209,13 +210,17 @@ impl fmt::Debug for Knowledge {
 #[derive(Debug, Clone)]
 pub struct CollectionRetriever {
     knowledge: Knowledge,
-    name: String,
+    name: Option<String>,
 }
 
 impl Retriever for CollectionRetriever {
     fn retrieve<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<Passage>, Error>> {
         Box::pin(async move {
-            let found = self.knowledge.search(&self.name, query, limit).await;
+            let name = match &self.name {
+                Some(name) => name.clone(),
+                None => only(&self.knowledge).await?,
+            };
+            let found = self.knowledge.search(&name, query, limit).await;
             Ok(found.map_err(Error::failed)?.passages)
         })
     }

@@ -100,7 +100,7 @@ async fn search(knowledge: &Knowledge, name: &str, query: &str, limit: usize) ->
 }
 
 /// The only collection there is.
-async fn only(knowledge: &Knowledge) -> Result<String, Error> {
+pub(crate) async fn only(knowledge: &Knowledge) -> Result<String, Error> {
     let names = knowledge.collections().await.map_err(Error::failed)?;
     let mut names: Vec<String> = names.into_iter().map(|collection| collection.name).collect();
     match names.len() {

@@ -245,7 +245,7 @@ impl RetrieverNames for Knowledge {
     /// What the retriever gives is what searching gives.
     async fn retriever_names(&self, name: &str) -> convoke_knowledge::FoundPassages {
         let found = self.search(name, "zebra", 5).await.unwrap();
-        let retrieved = self.retriever(name).retrieve("zebra", 5).await.unwrap();
+        let retrieved = self.retriever(Some(name)).retrieve("zebra", 5).await.unwrap();
         assert_eq!(found.passages, retrieved);
         found
     }

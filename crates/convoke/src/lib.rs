@@ -25,6 +25,10 @@ pub use convoke_config as config;
 #[cfg(feature = "goals")]
 pub mod goals;
 
+/// Graphs of nodes over a board, and agents that are asked.
+#[cfg(feature = "graph")]
+pub use convoke_graph as graph;
+
 /// From a file to an equipped, guarded, watched run: what `convoke run` does, for your own program.
 #[cfg(feature = "host")]
 pub use convoke_host as host;
@@ -73,6 +77,7 @@ pub mod prelude;
 
 #[doc = include_str!("../guide/guide.md")]
 #[cfg_attr(feature = "packs", doc = include_str!("../guide/packs.md"))]
+#[cfg_attr(feature = "graph", doc = include_str!("../guide/graphs.md"))]
 #[cfg_attr(feature = "host", doc = include_str!("../guide/files.md"))]
 pub mod guide {}
 

@@ -40,9 +40,11 @@ pub(super) async fn go_on(
 ) -> Result<(), Failure> {
     let Some(kept) = Manifest::of(record) else {
         let how = session.resuming(record);
-        return Err(
-            Failure::failed(format!("run {} is not a run of an Agentfile or a pack", record.id)).hint(how)
-        );
+        return Err(Failure::failed(format!(
+            "run {} is not a run of an Agentfile, a pack or a graph",
+            record.id
+        ))
+        .hint(how));
     };
     if !wanted.changed_file && record.status != RunStatus::Completed && !fork_advice::can_go_on(record) {
         return Err(ended(session, record).await?);

@@ -19,6 +19,7 @@ mod errors;
 mod eval;
 mod examples;
 mod fork;
+mod graphs;
 mod host;
 mod init;
 mod journal;

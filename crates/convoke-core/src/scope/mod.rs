@@ -206,6 +206,13 @@ impl ComposingScope<'_> {
         ReservedScope { name: name.into(), repetition: self.node.count_child(name), taken }
     }
 
+    /// The place of a scope that follows from what others below this one came to, and from nothing that happens beside them.
+    pub fn place_after<'s>(&self, name: &str, causes: impl IntoIterator<Item = &'s Scope>) -> ReservedScope {
+        let place = self.place(name);
+        let taken = causes.into_iter().map(|cause| cause.node.moment()).max().unwrap_or(place.taken);
+        ReservedScope { taken, ..place }
+    }
+
     /// A scope below this one whose events are collected, besides whoever listens to the run.
     #[must_use]
     pub fn tapped(&self, name: &str) -> (Scope, Tap) {

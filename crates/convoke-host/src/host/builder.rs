@@ -9,6 +9,7 @@ use convoke_core::Store;
 use super::Host;
 use crate::agentfile::AgentfileKind;
 use crate::definition::DefinitionKind;
+use crate::graph::GraphKind;
 use crate::models::{DownloadObserver, OwnModels};
 use crate::pack::PackKind;
 use crate::{HostError, store};
@@ -25,7 +26,7 @@ pub struct HostBuilder {
 
 /// The kinds of files that every host knows.
 pub(crate) fn own_kinds() -> Vec<Arc<dyn DefinitionKind>> {
-    vec![Arc::new(PackKind), Arc::new(AgentfileKind)]
+    vec![Arc::new(PackKind), Arc::new(GraphKind), Arc::new(AgentfileKind)]
 }
 
 impl HostBuilder {

@@ -1,0 +1,184 @@
+//! Graphs: what is wrong with them, what they are, and what becomes of runs of them.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::place::{Place, stderr, stdout};
+
+const TRIAGE: &str = include_str!("../../../../examples/graphs/triage.graph.yaml");
+const PROPOSAL: &str = include_str!("../../../../examples/graphs/proposal.graph.yaml");
+const READER: &str = include_str!("../../../../examples/graphs/reader.graph.yaml");
+
+fn place() -> Place {
+    let place = Place::empty();
+    place.write("triage.graph.yaml", TRIAGE);
+    place.write("triage.toml", include_str!("../../../../examples/graphs/triage.toml"));
+    place.write("proposal.graph.yaml", PROPOSAL);
+    place.write("proposal.toml", include_str!("../../../../examples/graphs/proposal.toml"));
+    place.write("reader.graph.yaml", READER);
+    place.write("reader.toml", include_str!("../../../../examples/graphs/reader.toml"));
+    place
+}
+
+#[test]
+fn the_examples_are_valid_and_drawn() {
+    let place = place();
+    let valid = place.convoke(&["validate", "triage.graph.yaml", "proposal.graph.yaml", "reader.graph.yaml"]);
+    assert!(valid.status.success() && !stderr(&valid).contains("warning"), "{}", stderr(&valid));
+    assert_snapshot!("graph_inspect", place.seen(&["inspect", "reader.graph.yaml"]));
+    assert_snapshot!("graph_mermaid", place.seen(&["inspect", "--format", "mermaid", "reader.graph.yaml"]));
+    let json: Value =
+        serde_json::from_slice(&place.convoke(&["--json", "inspect", "reader.graph.yaml"]).stdout).unwrap();
+    assert_eq!(json["metadata"]["has_cycles"], true);
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_graph_is_said_in_its_place() {
+    let place = Place::empty();
+    let broken = READER
+        .replace("max_count", "max_cuont")
+        .replace("condition: tool_pending", "condition: tool_pending ==")
+        .replace("{from: enough, to: out}", "{from: enough, to: uot}")
+        .replace("type: template", "type: tempalte");
+    place.write("reader.graph.yaml", broken);
+    assert_snapshot!("graph_broken", place.seen(&["validate", "reader.graph.yaml"]));
+    place.write("half.graph.json", "{\"name\": \"x\", \"nodes\": [");
+    assert_eq!(place.convoke(&["validate", "half.graph.json"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_graph_is_recognised_by_what_is_in_it() {
+    let place = Place::empty();
+    place.write("flow.txt", TRIAGE);
+    assert!(stdout(&place.convoke(&["validate", "flow.txt"])).contains("Valid"));
+}
+
+#[test]
+fn a_graph_classifies_and_answers() {
+    let place = place();
+    let run = |query: &str| {
+        let query = format!("query={query}");
+        let done = place.convoke(&["run", "triage.graph.yaml", "-i", &query, "-m", "scripted/triage.toml"]);
+        assert!(done.status.success(), "{}", stderr(&done));
+        stdout(&done).trim().to_owned()
+    };
+    assert_eq!(run("Where is my order?"), "It left our house this morning.");
+    assert_eq!(
+        run("It is broken."),
+        "We are sorry. A new one is on its way.\nThis is urgent, so a person has been told."
+    );
+    assert_eq!(run("Hello."), "Thank you for writing to The Loom Shop. Somebody will read this soon.");
+    let refused = place.convoke(&["run", "triage.graph.yaml", "-i", "qeury=x", "-m", "scripted/triage.toml"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("did you mean `query`?"), "{}", stderr(&refused));
+}
+
+#[test]
+fn a_graph_loops_over_tools_and_says_what_it_lacks() {
+    let place = place();
+    place.write("notes.md", "A folder about looms.\n");
+    let done =
+        place.convoke(&["run", "reader.graph.yaml", "-i", "query=What?", "-m", "scripted/reader.toml"]);
+    assert_eq!(
+        (done.status.code(), stdout(&done).trim()),
+        (Some(0), "It is about looms."),
+        "{}",
+        stderr(&done)
+    );
+    let short =
+        ["run", "reader.graph.yaml", "-i", "query=What?", "-i", "rounds=1", "-m", "scripted/reader.toml"];
+    assert_eq!(stdout(&place.convoke(&short)).trim(), "It was not found in 1 rounds.");
+    place.write("lacking.graph.yaml", READER.replace("[ls, read]", "[lss, read]"));
+    let lacking =
+        place.convoke(&["run", "lacking.graph.yaml", "-i", "query=x", "-m", "scripted/reader.toml"]);
+    assert_eq!(lacking.status.code(), Some(1));
+    assert!(stderr(&lacking).contains("node `think`: there is no tool `lss`"), "{}", stderr(&lacking));
+}
+
+#[test]
+fn a_graph_waits_for_a_person_and_goes_on_in_another_process() {
+    let place = place();
+    let begun = place.convoke(&[
+        "run",
+        "proposal.graph.yaml",
+        "-i",
+        "idea=a library of tools",
+        "-m",
+        "scripted/proposal.toml",
+        "--id",
+        "tools",
+        "--no-input",
+    ]);
+    assert_eq!(begun.status.code(), Some(5), "{}", stderr(&begun));
+    assert!(stdout(&place.convoke(&["questions"])).contains("Is this proposal fit to be sent?"));
+    let again = place.convoke(&["resume", "tools", "--no-input"]);
+    assert_eq!(again.status.code(), Some(5), "nobody has answered");
+    let revised = place.convoke(&["answer", "tools", "--revise", "Shorter, please.", "--resume"]);
+    assert_eq!(revised.status.code(), Some(5), "{}", stderr(&revised));
+    let done = place.convoke(&["answer", "tools", "--approve", "--resume"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(stdout(&done).contains("a deposit and a fund for repairs"), "{}", stdout(&done));
+    let shown = stdout(&place.convoke(&["show", "tools"]));
+    for part in ["idea: a library of tools", "draft#2", "revise: Shorter, please.", "result    │ We propose"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let runs: Value = serde_json::from_slice(&place.convoke(&["--json", "runs"]).stdout).unwrap();
+    let run = runs.as_array().map_or(&runs["runs"][0], |runs| &runs[0]);
+    assert_eq!((run["status"].as_str(), run["workflow"].as_str()), (Some("completed"), Some("proposal")));
+}
+
+const NESTING: &str = r#"
+name: nesting
+entry: plan
+inputs: [{name: tasks}]
+nodes:
+  - id: plan
+    type: workflow
+    config: {file: daily-plan.agent, inputs: {tasks: "${board.tasks}"}, output_key: plan}
+  - id: shout
+    type: workflow
+    config: {file: inner.graph.yaml, inputs: {query: "${board.plan}"}}
+  - {id: out, type: answer}
+edges:
+  - {from: plan, to: shout}
+  - {from: shout, to: out}
+"#;
+
+#[test]
+fn goals_and_graphs_run_within_a_graph_and_go_on_from_the_store_alone() {
+    let place = Place::empty();
+    place.write("nesting.graph.yaml", NESTING);
+    place.write("daily-plan.agent", include_str!("../../../../examples/agentfiles/daily-plan.agent"));
+    place.write("inner.graph.yaml", "name: inner\nentry: a\nnodes:\n  - {id: ask, type: approval, config: {prompt: Good?}}\n  - {id: a, type: answer, config: {template: '<{{.query}}>'}}\nedges:\n  - {from: a, to: ask}\n");
+    let run = [
+        "run",
+        "nesting.graph.yaml",
+        "-i",
+        "tasks=mail",
+        "-m",
+        "scripted/rehearsal",
+        "--id",
+        "nest",
+        "--no-input",
+    ];
+    let begun = place.convoke(&run);
+    assert_eq!(begun.status.code(), Some(5), "{}", stderr(&begun));
+    std::fs::remove_file(place.path().join("inner.graph.yaml")).unwrap();
+    let done = place.convoke(&["answer", "nest", "--approve", "--resume"]);
+    assert!(done.status.success() && stdout(&done).starts_with('<'), "{}\n{}", stdout(&done), stderr(&done));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_that_a_graph_runs_is_said() {
+    let place = Place::empty();
+    place.write("nesting.graph.yaml", NESTING);
+    place.write("daily-plan.agent", "NAME\n");
+    let itself =
+        "name: inner\nentry: a\nnodes:\n  - {id: a, type: workflow, config: {file: inner.graph.yaml}}\n";
+    place.write("inner.graph.yaml", itself);
+    let seen = stderr(&place.convoke(&["validate", "nesting.graph.yaml"]));
+    assert!(seen.contains("`daily-plan.agent` cannot be run as part of this graph"), "{seen}");
+    let seen = stderr(&place.convoke(&["validate", "inner.graph.yaml"]));
+    assert!(seen.contains("error[bad-workflow]") && seen.contains("inner.graph.yaml:4:"), "{seen}");
+}

@@ -1,0 +1,147 @@
+//! Reducers: what becomes of a variable that several branches have written.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+
+use super::{TOOL_CALLS, USAGE};
+
+/// How the values are put together that branches gave the same variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reducer {
+    /// It is a conflict, and the run ends with it, unless they are equal.
+    #[default]
+    Error,
+    /// The value of the first branch, in declared order.
+    First,
+    /// The value of the last branch, in declared order.
+    Last,
+    /// The items of all lists, after those that were there before.
+    Append,
+    /// Everything that was added, to what was there before.
+    Sum,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Whether one of them is true.
+    Any,
+    /// Whether all of them are true.
+    All,
+    /// The items of all lists, each once.
+    Union,
+    /// The entries of all objects; an entry that several branches wrote is the last one's.
+    Object,
+}
+
+impl Reducer {
+    /// How the variables are put together that the engine and its nodes keep count in.
+    pub(crate) fn of_engine(key: &str) -> Option<Self> {
+        match key {
+            USAGE | "usage" => Some(Self::Sum),
+            TOOL_CALLS | "agent_steps" => Some(Self::Append),
+            "tool_pending" => Some(Self::Any),
+            _ => None,
+        }
+    }
+
+    /// Whether two branches that come to the same value have each added to it.
+    pub(crate) fn accumulates(self) -> bool {
+        matches!(self, Self::Append | Self::Sum)
+    }
+
+    /// Puts two values together; `None` if that cannot be done with such values.
+    pub(crate) fn reduce(self, before: Option<&Value>, first: &Value, second: &Value) -> Option<Value> {
+        match self {
+            Self::Error => None,
+            Self::First => Some(first.clone()),
+            Self::Last => Some(second.clone()),
+            Self::Append => {
+                let before = items(before)?;
+                let added = second.as_array()?.strip_prefix(&*before)?;
+                first.as_array()?.strip_prefix(&*before)?;
+                Some(first.as_array()?.iter().chain(added).cloned().collect())
+            }
+            Self::Sum => summed(before, first, second),
+            Self::Min => least(first, second, true),
+            Self::Max => least(first, second, false),
+            Self::Any => Some(Value::Bool(first.as_bool()? || second.as_bool()?)),
+            Self::All => Some(Value::Bool(first.as_bool()? && second.as_bool()?)),
+            Self::Union => {
+                let mut all: Vec<Value> = Vec::new();
+                for item in first.as_array()?.iter().chain(second.as_array()?) {
+                    if !all.contains(item) {
+                        all.push(item.clone());
+                    }
+                }
+                Some(Value::Array(all))
+            }
+            Self::Object => {
+                let mut entries = first.as_object()?.clone();
+                let old = before.and_then(Value::as_object);
+                for (name, value) in second.as_object()? {
+                    if old.and_then(|old| old.get(name)) != Some(value) {
+                        entries.insert(name.clone(), value.clone());
+                    }
+                }
+                Some(Value::Object(entries))
+            }
+        }
+    }
+}
+
+fn items(list: Option<&Value>) -> Option<Cow<'_, [Value]>> {
+    match list {
+        None | Some(Value::Null) => Some(Cow::Borrowed(&[])),
+        Some(list) => list.as_array().map(|items| Cow::Borrowed(&**items)),
+    }
+}
+
+/// What was there before and what either added; field by field for objects of numbers.
+fn summed(before: Option<&Value>, first: &Value, second: &Value) -> Option<Value> {
+    match (first, second) {
+        (Value::Object(first), Value::Object(second)) => {
+            let old = before.and_then(Value::as_object);
+            let mut sums = first.clone();
+            for (name, value) in second {
+                let before = old.and_then(|old| old.get(name));
+                let sum = match first.get(name) {
+                    Some(other) => summed(before, other, value).unwrap_or_else(|| value.clone()),
+                    None => value.clone(),
+                };
+                sums.insert(name.clone(), sum);
+            }
+            Some(Value::Object(sums))
+        }
+        (Value::Number(first), Value::Number(second)) => {
+            let before = before.and_then(Value::as_number);
+            let whole = || {
+                let sum = first.as_i64()?.checked_add(second.as_i64()?)?;
+                sum.checked_sub(before.map_or(Some(0), Number::as_i64)?)
+            };
+            if let Some(sum) = whole() {
+                return Some(sum.into());
+            }
+            let sum = first.as_f64()? + second.as_f64()? - before.map_or(Some(0.0), Number::as_f64)?;
+            Number::from_f64(sum).map(Value::Number)
+        }
+        (Value::Bool(first), Value::Bool(second)) => Some(Value::Bool(*first || *second)),
+        _ => None,
+    }
+}
+
+fn least(first: &Value, second: &Value, wanted_least: bool) -> Option<Value> {
+    let is_less = match (first, second) {
+        (Value::Number(first), Value::Number(second)) => match (first.as_i64(), second.as_i64()) {
+            (Some(first), Some(second)) => first <= second,
+            _ => first.as_f64()? <= second.as_f64()?,
+        },
+        (Value::String(first), Value::String(second)) => first <= second,
+        _ => return None,
+    };
+    Some(if is_less == wanted_least { first.clone() } else { second.clone() })
+}

@@ -1,0 +1,277 @@
+//! From a definition to a graph that can be run: everything that is wrong with it is found at once.
+
+mod check;
+mod order;
+mod outline;
+mod ports;
+pub(crate) mod shape;
+mod warn;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke_text::document;
+use convoke_text::finding::Finding;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub(crate) use order::Order;
+
+use crate::Condition;
+use crate::definition::{GraphDefinition, NodeDefinition};
+use crate::node::{NodeTypes, Ports};
+
+/// A graph in which everything fits together. The only thing that can be run.
+#[derive(Debug, Clone)]
+pub struct CompiledGraph {
+    pub(crate) definition: GraphDefinition,
+    pub(crate) nodes: Vec<CompiledNode>,
+    pub(crate) entry: usize,
+    pub(crate) order: Order,
+    pub(crate) graphs: BTreeMap<String, Arc<CompiledGraph>>,
+    pub(crate) types: NodeTypes,
+    /// Where the files of `workflow` nodes are named, in graphs that were read.
+    pub(crate) places: BTreeMap<String, std::ops::Range<usize>>,
+}
+
+/// A node, and where one goes from there.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledNode {
+    pub(crate) definition: NodeDefinition,
+    pub(crate) skip: Option<Condition>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) edges: Vec<CompiledEdge>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledEdge {
+    /// `None` is the end.
+    pub(crate) to: Option<usize>,
+    pub(crate) condition: Option<Condition>,
+}
+
+/// A graph that cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this graph cannot be run: {}", lines(.findings))]
+#[non_exhaustive]
+pub struct InvalidGraph {
+    /// Everything that is wrong with it.
+    pub findings: Vec<Finding>,
+}
+
+fn lines(findings: &[Finding]) -> String {
+    let errors = findings.iter().filter(|finding| finding.is_error());
+    errors.map(|finding| format!("{} ({})", finding.message, finding.path)).collect::<Vec<_>>().join("; ")
+}
+
+/// Reads a graph, JSON or YAML: the graph if it can be run, and everything that is wrong with it, in the order of the text.
+///
+/// ```
+/// let (graph, findings) = convoke_graph::read("
+/// name: greet
+/// entry: hello
+/// nodes:
+///   - {id: hello, type: template, config: {template: 'Hello {{.name}}!'}}
+/// edges:
+///   - {from: hello, to: __end__}
+/// ", &convoke_graph::NodeTypes::standard());
+/// assert!(findings.is_empty(), "{findings:?}");
+/// assert!(graph.is_some());
+/// ```
+#[must_use]
+pub fn read(text: &str, types: &NodeTypes) -> (Option<CompiledGraph>, Vec<Finding>) {
+    let mut findings = Vec::new();
+    let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
+    shape::check(&convoke_agent::schema_of::<GraphDefinition>(), &node.to_value(), "", &mut findings);
+    let mut graph = None;
+    if !findings.iter().any(Finding::is_error) {
+        match GraphDefinition::deserialize(&node) {
+            Ok(definition) => {
+                graph = compiled(definition, types, "", &mut findings);
+                if let Some(graph) = &mut graph {
+                    let files: Vec<String> = graph.files("").into_iter().map(|(path, _)| path).collect();
+                    graph.places =
+                        files.into_iter().map(|path| (path.clone(), node.place_of(&path))).collect();
+                }
+            }
+            Err(error) => {
+                findings.push(Finding::error("unreadable", "", format!("this is not a graph: {error}")));
+            }
+        }
+    }
+    for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
+        let name = (finding.code == "unknown-field").then(|| node.name_place_of(&finding.path)).flatten();
+        finding.place = Some(name.unwrap_or_else(|| node.place_of(&finding.path)));
+    }
+    let start = |finding: &Finding| finding.place.as_ref().map_or(0, |place| place.start);
+    findings.sort_by_key(|finding| (start(finding), finding.severity, finding.code));
+    (graph.filter(|_| !findings.iter().any(Finding::is_error)), findings)
+}
+
+/// Whether a text looks like a graph: an object, in JSON or YAML, with `nodes` and an `entry`.
+#[must_use]
+pub fn looks_like_a_graph(text: &str) -> bool {
+    let fields = ["nodes", "entry"];
+    if document::is_json(text) {
+        return fields.iter().all(|field| text.contains(&format!("\"{field}\"")));
+    }
+    let begins = |field: &&str| {
+        text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')))
+    };
+    fields.iter().all(begins)
+}
+
+impl CompiledGraph {
+    /// Compiles a graph that was written in Rust.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn new(definition: GraphDefinition, types: &NodeTypes) -> Result<Self, InvalidGraph> {
+        let mut findings = Vec::new();
+        match compiled(definition, types, "", &mut findings) {
+            Some(graph) if !findings.iter().any(Finding::is_error) => Ok(graph),
+            _ => Err(InvalidGraph { findings }),
+        }
+    }
+
+    /// What it was compiled from.
+    #[must_use]
+    pub fn definition(&self) -> &GraphDefinition {
+        &self.definition
+    }
+
+    /// The files that its `workflow` nodes run: the JSON pointer to where each is named, its place in the text, and the file.
+    pub fn workflow_files(&self) -> Vec<(String, Option<std::ops::Range<usize>>, String)> {
+        let files = self.files("").into_iter();
+        files.map(|(path, file)| (path.clone(), self.places.get(&path).cloned(), file)).collect()
+    }
+
+    fn files(&self, path: &str) -> Vec<(String, String)> {
+        let mut files = Vec::new();
+        for (index, node) in
+            self.nodes.iter().enumerate().filter(|(_, node)| node.definition.kind == "workflow")
+        {
+            let file = node.definition.config.get("file").and_then(Value::as_str);
+            files.extend(file.map(|file| (format!("{path}/nodes/{index}/config/file"), file.to_owned())));
+        }
+        for (name, graph) in &self.graphs {
+            files.extend(graph.files(&convoke_text::finding::child(&format!("{path}/graphs"), name)));
+        }
+        files
+    }
+
+    /// Whether some node of it asks a model and does not say which.
+    #[must_use]
+    pub fn needs_model(&self) -> bool {
+        let asks = |node: &CompiledNode| {
+            let definition = &node.definition;
+            matches!(definition.kind.as_str(), "llm" | "agent") && !definition.config.contains_key("model")
+        };
+        self.nodes.iter().any(asks) || self.graphs.values().any(|graph| graph.needs_model())
+    }
+
+    /// What is known of its shape.
+    #[must_use]
+    pub fn metadata(&self) -> Metadata {
+        let successors = self.successors();
+        Metadata {
+            node_count: self.nodes.len(),
+            edge_count: self.definition.edges.len(),
+            max_depth: self.depth(&successors),
+            has_cycles: !order::cycles(&successors).is_empty(),
+            has_parallel: self
+                .nodes
+                .iter()
+                .any(|node| node.edges.iter().filter(|edge| edge.condition.is_none()).count() > 1),
+        }
+    }
+
+    /// What a node reads and writes, as far as that is known by now.
+    fn ports(&self, node: &CompiledNode) -> Ports {
+        let kind = self.types.get(&node.definition.kind);
+        kind.map_or_else(Ports::unknown, |kind| kind.ports(&node.config()))
+    }
+
+    fn depth(&self, successors: &[Vec<usize>]) -> usize {
+        let mut depth = vec![0; self.nodes.len()];
+        for node in order::postorder(successors, self.entry) {
+            let ends = self.nodes[node].edges.iter().any(|edge| edge.to.is_none());
+            let next = successors[node].iter().map(|next| depth[*next] + 1);
+            // A node that is not done yet leads back: it has no depth so far.
+            depth[node] = next.chain(ends.then_some(1)).max().unwrap_or(0);
+        }
+        depth[self.entry]
+    }
+
+    fn successors(&self) -> Vec<Vec<usize>> {
+        self.nodes.iter().map(|node| node.edges.iter().filter_map(|edge| edge.to).collect()).collect()
+    }
+}
+
+/// What is known of the shape of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Metadata {
+    /// How many nodes it has.
+    pub node_count: usize,
+    /// How many edges it has.
+    pub edge_count: usize,
+    /// How many edges the longest path from the entry has, without going round any loop.
+    pub max_depth: usize,
+    /// Whether some node can be reached from itself.
+    pub has_cycles: bool,
+    /// Whether some node has several edges without a condition.
+    pub has_parallel: bool,
+}
+
+/// The graph as far as it can be understood.
+fn compiled(
+    definition: GraphDefinition,
+    types: &NodeTypes,
+    path: &str,
+    findings: &mut Vec<Finding>,
+) -> Option<CompiledGraph> {
+    let errors = findings.iter().filter(|finding| finding.is_error()).count();
+    let graphs = definition.graphs.iter().filter_map(|(name, graph)| {
+        let path = convoke_text::finding::child(&format!("{path}/graphs"), name);
+        Some((name.clone(), Arc::new(compiled(graph.clone(), types, &path, findings)?)))
+    });
+    let graphs: BTreeMap<String, Arc<CompiledGraph>> = graphs.collect();
+    let names = check::names(&definition, path, findings);
+    let nodes: Vec<CompiledNode> = definition
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(index, node)| {
+            check::node(&definition, node, &format!("{path}/nodes/{index}"), types, findings)
+        })
+        .collect();
+    let mut nodes = nodes;
+    check::edges(&definition, &names, path, &mut nodes, findings);
+    let entry = *names.get(definition.entry.as_str())?;
+    let mut graph = CompiledGraph {
+        definition,
+        nodes,
+        entry,
+        order: Order::default(),
+        graphs,
+        types: types.clone(),
+        places: BTreeMap::new(),
+    };
+    if findings.iter().filter(|finding| finding.is_error()).count() > errors {
+        return None;
+    }
+    let successors = graph.successors();
+    graph.order = Order::of(&successors, entry);
+    warn::warnings(&graph, &successors, path, findings);
+    ports::warnings(&graph, &successors, path, findings);
+    Some(graph)
+}
+
+/// The configuration of a node as JSON.
+impl CompiledNode {
+    pub(crate) fn config(&self) -> Value {
+        Value::Object(self.definition.config.clone())
+    }
+}

@@ -1,0 +1,64 @@
+//! Comparing values with JSON Schemas: what is wrong, where, and what was meant.
+
+use convoke_text::finding::{Finding, child};
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use crate::reference::has_references;
+
+/// Adds what is wrong with a value at `path`. What a reference will stand for is not known yet.
+pub(crate) fn check(schema: &Value, value: &Value, path: &str, findings: &mut Vec<Finding>) {
+    let Ok(validator) = jsonschema::validator_for(schema) else { return };
+    for error in validator.iter_errors(value) {
+        let within = error.instance_path().as_str();
+        if value.pointer(within).is_some_and(|value| value.is_string() && has_references(value)) {
+            continue;
+        }
+        let place = format!("{path}{within}");
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                let owner = error.schema_path().as_str().rsplit_once('/').map_or("", |(owner, _)| owner);
+                let known = schema.pointer(&format!("{owner}/properties")).and_then(Value::as_object);
+                let known: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+                for name in unexpected {
+                    let message = format!("there is no field `{name}` here");
+                    let finding = Finding::error("unknown-field", child(&place, name), message);
+                    findings.push(match finding.clone().suggest(name, known.iter().copied()) {
+                        suggested if suggested.help.is_some() => suggested,
+                        _ => finding.help(format!("there are: {}", known.join(", "))),
+                    });
+                }
+            }
+            ValidationErrorKind::Required { property } => {
+                let message = format!("`{}` is missing", property.as_str().unwrap_or_default());
+                findings.push(Finding::error("missing-field", place, message));
+            }
+            _ => {
+                let message: String = error.to_string().chars().take(200).collect();
+                findings.push(Finding::error("wrong-value", place, message));
+            }
+        }
+    }
+}
+
+/// Texts that stand where numbers or booleans are wanted become those.
+pub(crate) fn coerced(schema: &Value, mut config: Value) -> Value {
+    let Some(fields) = config.as_object_mut() else { return config };
+    for (name, value) in fields.iter_mut() {
+        let wanted = |kind: &str| match &schema["properties"][name.as_str()]["type"] {
+            Value::String(one) => one == kind,
+            Value::Array(several) => several.iter().any(|one| one == kind),
+            _ => false,
+        };
+        let Some(text) = value.as_str() else { continue };
+        if wanted("string") || !(wanted("number") || wanted("integer") || wanted("boolean")) {
+            continue;
+        }
+        if let Ok(meant) = serde_json::from_str::<Value>(text)
+            && (meant.is_number() || meant.is_boolean())
+        {
+            *value = meant;
+        }
+    }
+    config
+}

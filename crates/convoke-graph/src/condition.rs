@@ -1,0 +1,379 @@
+//! Conditions: expressions over the variables of a board, in the expression language of expr-lang.
+//!
+//! A condition is checked when a graph is compiled: its syntax, the functions it calls, and whether it is true or false at all if
+//! nothing of the board is in it. What is not on the board is `nil`. A condition is a function of the board: it knows no clock and
+//! no chance, and makes no lists of a size that is nowhere written.
+
+use std::collections::BTreeSet;
+
+use expr::{Context, Program, Value as ExprValue};
+use serde_json::Value;
+
+use crate::Board;
+use crate::board::ITERATIONS;
+
+/// Longer conditions are not read.
+const LONGEST: usize = 2_000;
+/// What is nested deeper is not read.
+const MOST_NESTED: usize = 48;
+/// Longer chains of operators are not read; `==` counts twice.
+const MOST_OPERATORS: usize = 80;
+/// More variables of its own an expression does not have: each may hold the one before many times over.
+const MOST_LETS: usize = 2;
+/// Variables whose names begin like a word of the language are known to it under another name.
+const ALIAS: &str = "var_";
+
+const FUNCTIONS: &[&str] = &[
+    "all",
+    "any",
+    "one",
+    "none",
+    "map",
+    "filter",
+    "find",
+    "findIndex",
+    "findLast",
+    "findLastIndex",
+    "groupBy",
+    "sortBy",
+    "count",
+    "sum",
+    "reduce",
+    "mean",
+    "median",
+    "min",
+    "max",
+    "abs",
+    "ceil",
+    "floor",
+    "round",
+    "len",
+    "first",
+    "last",
+    "take",
+    "reverse",
+    "sort",
+    "uniq",
+    "concat",
+    "flatten",
+    "join",
+    "split",
+    "splitAfter",
+    "trim",
+    "trimPrefix",
+    "trimSuffix",
+    "upper",
+    "lower",
+    "replace",
+    "indexOf",
+    "lastIndexOf",
+    "hasPrefix",
+    "hasSuffix",
+    "keys",
+    "values",
+    "toPairs",
+    "fromPairs",
+    "get",
+    "type",
+    "int",
+    "float",
+    "string",
+    "bitand",
+    "bitor",
+    "bitxor",
+    "bitnand",
+    "bitnot",
+    "bitshl",
+    "bitshr",
+    "bitushr",
+];
+
+/// An expression that is true or false of a board.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    text: String,
+    program: Program,
+    names: BTreeSet<String>,
+}
+
+/// Why something is no condition, or is neither true nor false.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConditionError {
+    /// It cannot be understood.
+    #[error("invalid condition `{condition}`: {problem}")]
+    Invalid {
+        /// The condition.
+        condition: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// It cannot be decided with what is on the board.
+    #[error(
+        "condition `{condition}` cannot be decided: {problem}. What is not on the board is nil: test for that first, or write `?.` and `??`"
+    )]
+    Undecided {
+        /// The condition.
+        condition: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl From<ConditionError> for convoke_core::Error {
+    fn from(error: ConditionError) -> Self {
+        Self::permanent(error)
+    }
+}
+
+impl Condition {
+    /// Understands a condition.
+    ///
+    /// ```
+    /// use convoke_graph::{Board, Condition};
+    ///
+    /// let enough = Condition::new("len(items) > 2 and name startsWith 'x'")?;
+    /// let mut board = Board::new();
+    /// board.set("items", vec![1, 2, 3])?;
+    /// board.set("name", "xylophone")?;
+    /// assert!(enough.holds(&board, 0)?);
+    /// assert!(Condition::new("1 + 2").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(text: &str) -> Result<Self, ConditionError> {
+        let condition = Self::expression(text)?;
+        if condition.names.is_empty() {
+            condition.holds(&Board::new(), 0).map_err(|error| match error {
+                ConditionError::Undecided { problem, .. } => invalid(text, problem),
+                other => other,
+            })?;
+        }
+        Ok(condition)
+    }
+
+    /// Understands an expression that may have any value.
+    pub(crate) fn expression(text: &str) -> Result<Self, ConditionError> {
+        let scanned = scan(text).map_err(|problem| invalid(text, problem))?;
+        let program = expr::compile(&scanned.text)
+            .map_err(|error| invalid(text, unread(&scanned.text, &error.to_string())))?;
+        Ok(Self { text: text.to_owned(), program, names: scanned.names })
+    }
+
+    /// The expression as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The variables that it asks about.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// Whether it is true of a board. `iterations` is what it knows as `__iterations`: how many nodes ran before.
+    ///
+    /// # Errors
+    /// If that cannot be said.
+    pub fn holds(&self, board: &Board, iterations: u64) -> Result<bool, ConditionError> {
+        match self.run(board, iterations)? {
+            ExprValue::Bool(value) => Ok(value),
+            ExprValue::Nil => Ok(false),
+            other => Err(self.undecided(format!("it is {}, neither true nor false", kind(&other)))),
+        }
+    }
+
+    /// What it comes to.
+    pub(crate) fn value(&self, board: &Board, iterations: u64) -> Result<Value, ConditionError> {
+        Ok(to_json(self.run(board, iterations)?))
+    }
+
+    fn run(&self, board: &Board, iterations: u64) -> Result<ExprValue, ConditionError> {
+        let mut context = Context::default();
+        for name in &self.names {
+            let value = match name.as_str() {
+                ITERATIONS => ExprValue::Integer(i64::try_from(iterations).unwrap_or(i64::MAX)),
+                name => board.get(name).map_or(ExprValue::Nil, to_expr),
+            };
+            context.insert(if is_shadowed(name) { format!("{ALIAS}{name}") } else { name.clone() }, value);
+        }
+        expr::run(&self.program, &context).map_err(|error| self.undecided(one_line(&error.to_string())))
+    }
+
+    fn undecided(&self, problem: String) -> ConditionError {
+        ConditionError::Undecided { condition: self.text.clone(), problem }
+    }
+}
+
+fn invalid(text: &str, problem: impl Into<String>) -> ConditionError {
+    ConditionError::Invalid { condition: text.to_owned(), problem: problem.into() }
+}
+
+/// From where on the parser cannot read an expression: it names the place, and otherwise rules of its grammar.
+fn unread(text: &str, error: &str) -> String {
+    let place = error.split_once("--> ").and_then(|(_, rest)| rest.lines().next()?.trim().split_once(':'));
+    let place =
+        place.and_then(|(line, column)| Some((line.parse::<usize>().ok()?, column.parse::<usize>().ok()?)));
+    let Some((line, column)) = place else { return one_line(error) };
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let rest: String = line.chars().skip(column.saturating_sub(1)).collect();
+    match rest.replace(ALIAS, "").trim() {
+        "" => "it ends too early".to_owned(),
+        rest => format!("it cannot be read from `{rest}` on"),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.last().map_or_else(String::new, |line| line.trim_start_matches("= ").to_owned())
+}
+
+/// What is known of an expression before it is parsed.
+struct Scanned {
+    text: String,
+    names: BTreeSet<String>,
+}
+
+/// Finds the variables of an expression. The parser takes `notes` for `not es`: such names are replaced.
+fn scan(text: &str) -> Result<Scanned, String> {
+    if text.len() > LONGEST {
+        return Err(format!("it is longer than {LONGEST} bytes"));
+    }
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    let (mut written, mut names, mut nested) = (String::new(), BTreeSet::new(), 0);
+    let (mut operators, mut lets) = (0, 0);
+    let mut rest = text;
+    let mut before = ' ';
+    while let Some(letter) = rest.chars().next() {
+        let length = match letter {
+            '"' | '\'' | '`' => quoted(rest, letter),
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            _ if is_name(letter) => rest.find(|c: char| !is_name(c)).unwrap_or(rest.len()),
+            _ => letter.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        if letter == '.' && after.starts_with('.') {
+            return Err("ranges (`..`) are not known here: compare with `<` and `>` instead".to_owned());
+        }
+        if "([{?".contains(letter) {
+            nested += 1;
+            if nested > MOST_NESTED {
+                return Err(format!("it has more than {MOST_NESTED} brackets and choices"));
+            }
+        }
+        // Whoever reads and evaluates it goes a level deeper for every operator.
+        operators += usize::from("+-*/%^=<>!&|".contains(letter) || OPERATORS.contains(&token));
+        lets += usize::from(token == "let");
+        if operators > MOST_OPERATORS || lets > MOST_LETS {
+            return Err(format!(
+                "it has more than {MOST_OPERATORS} operators, or more than {MOST_LETS} `let`"
+            ));
+        }
+        let next = after.trim_start();
+        let is_key = matches!(before, '{' | ',') && next.starts_with(':');
+        if is_name(letter) && !letter.is_ascii_digit() && !matches!(before, '.' | '#') && !is_key {
+            if token == "$env" {
+                return Err("`$env` is not known here: name the variable itself".to_owned());
+            }
+            if next.starts_with('(') && !WORDS.contains(&token) {
+                if !FUNCTIONS.contains(&token) {
+                    let meant = convoke_text::nearest(token, FUNCTIONS.iter().copied());
+                    let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+                    return Err(format!("there is no function `{token}`{meant}"));
+                }
+            } else if !WORDS.contains(&token) {
+                names.insert(token.to_owned());
+                if is_shadowed(token) {
+                    written.push_str(ALIAS);
+                }
+            }
+        }
+        written.push_str(token);
+        if !letter.is_whitespace() {
+            before = token.chars().next_back().unwrap_or(' ');
+        }
+        rest = after;
+    }
+    Ok(Scanned { text: written, names })
+}
+
+const WORDS: &[&str] = &[
+    "true",
+    "false",
+    "nil",
+    "not",
+    "and",
+    "or",
+    "in",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "matches",
+    "if",
+    "else",
+    "let",
+];
+
+const OPERATORS: &[&str] = &["not", "and", "or", "in", "contains", "startsWith", "endsWith", "matches"];
+
+fn is_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_' || letter == '$'
+}
+
+/// Whether the parser would take the beginning of a name for a word of the language.
+fn is_shadowed(name: &str) -> bool {
+    ["true", "false", "nil", "not", "if", "else", "let"].iter().any(|word| name.starts_with(word))
+}
+
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (place, letter) in rest.char_indices().skip(1) {
+        if letter == quote && !escaped {
+            return place + 1;
+        }
+        escaped = letter == '\\' && !escaped && quote != '`';
+    }
+    rest.len()
+}
+
+fn kind(value: &ExprValue) -> &'static str {
+    match value {
+        ExprValue::Integer(_) | ExprValue::Float(_) => "a number",
+        ExprValue::String(_) => "a text",
+        ExprValue::Array(_) => "a list",
+        _ => "an object",
+    }
+}
+
+fn to_expr(value: &Value) -> ExprValue {
+    match value {
+        Value::Null => ExprValue::Nil,
+        Value::Bool(value) => ExprValue::Bool(*value),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => ExprValue::Integer(whole),
+            None => ExprValue::Float(number.as_f64().unwrap_or(f64::MAX)),
+        },
+        Value::String(text) => ExprValue::String(text.clone()),
+        Value::Array(items) => ExprValue::Array(items.iter().map(to_expr).collect()),
+        Value::Object(entries) => {
+            ExprValue::Map(entries.iter().map(|(name, value)| (name.clone(), to_expr(value))).collect())
+        }
+    }
+}
+
+fn to_json(value: ExprValue) -> Value {
+    match value {
+        ExprValue::Bool(value) => Value::Bool(value),
+        ExprValue::Integer(value) => value.into(),
+        ExprValue::Float(value) => value.into(),
+        ExprValue::String(value) => value.into(),
+        ExprValue::Array(items) => items.into_iter().map(to_json).collect(),
+        ExprValue::Map(entries) => entries.into_iter().map(|(name, value)| (name, to_json(value))).collect(),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,142 @@
+//! What a graph is given: checked against what it declares, and put on its first board.
+
+use convoke_core::Message;
+use serde_json::{Map, Value, json};
+
+use crate::board::{MAIN_CHANNEL, allowed};
+use crate::definition::{InputDefinition, InputType};
+use crate::{Board, CompiledGraph};
+
+/// The input whose text is the first message of the main channel.
+pub const QUERY: &str = "query";
+
+/// Inputs that a graph cannot be started with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("these inputs do not fit: {}", .problems.join("; "))]
+#[non_exhaustive]
+pub struct InvalidInputs {
+    /// Everything that is wrong with them, a line each.
+    pub problems: Vec<String>,
+}
+
+impl CompiledGraph {
+    /// The board that a run begins with: these inputs, with defaults for those that are not given. A `query` that is a text is also
+    /// the first message of the main channel.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    ///
+    /// ```
+    /// # use convoke_graph::{CompiledGraph, GraphDefinition, NodeTypes};
+    /// # use serde_json::json;
+    /// let graph = GraphDefinition::new("echo", "out").node("out", "answer", json!({"keys": ["query"]}));
+    /// let graph = CompiledGraph::new(graph, &NodeTypes::standard()).unwrap();
+    /// let board = graph.begin(json!({"query": "hello"}).as_object().unwrap().clone()).unwrap();
+    /// assert_eq!(board.text("query"), "hello");
+    /// assert!(graph.begin(json!({"__usage": 1}).as_object().unwrap().clone()).is_err());
+    /// ```
+    pub fn begin(&self, inputs: Map<String, Value>) -> Result<Board, InvalidInputs> {
+        let declared = &self.definition.inputs;
+        let (mut board, mut problems) = (Board::new(), Vec::new());
+        for input in declared {
+            match inputs.get(&input.name).filter(|value| !value.is_null()).or(input.default.as_ref()) {
+                Some(value) => problems.extend(input.violations(value)),
+                None if input.required => problems.push(format!("`{}` is missing", input.name)),
+                None => {}
+            }
+            if let Some(default) = input.default.as_ref().filter(|default| !default.is_null()) {
+                board.put(&input.name, default.clone());
+            }
+        }
+        for (name, value) in inputs.into_iter().filter(|(_, value)| !value.is_null()) {
+            if let Err(reserved) = allowed(&name) {
+                problems.push(reserved.to_string());
+            } else if !declared.is_empty() && !declared.iter().any(|input| input.name == name) {
+                let names: Vec<&str> = declared.iter().map(|input| input.name.as_str()).collect();
+                problems
+                    .push(format!("`{name}` is not an input: the graph's inputs are {}", names.join(", ")));
+            } else {
+                board.put(&name, value);
+            }
+        }
+        if !problems.is_empty() {
+            return Err(InvalidInputs { problems });
+        }
+        let query = board.text(QUERY).to_owned();
+        if !query.is_empty() {
+            board.say(MAIN_CHANNEL, Message::user(query));
+        }
+        Ok(board)
+    }
+
+    /// What it is given, as a JSON Schema of an object.
+    #[must_use]
+    pub fn inputs_schema(&self) -> Value {
+        let inputs = &self.definition.inputs;
+        if inputs.is_empty() {
+            return json!({"type": "object", "properties": {QUERY: {"type": "string"}}, "required": []});
+        }
+        let properties: Map<String, Value> =
+            inputs.iter().map(|input| (input.name.clone(), input.schema())).collect();
+        let required = inputs.iter().filter(|input| input.is_required()).map(|input| &input.name);
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required.collect::<Vec<_>>(),
+            "additionalProperties": false,
+        })
+    }
+}
+
+impl InputDefinition {
+    /// Whether it must be given.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.required && self.default.is_none()
+    }
+
+    /// The JSON Schema of its values.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        let mut schema = type_schema(self.kind);
+        if !self.description.is_empty() {
+            schema["description"] = json!(self.description);
+        }
+        if let Some(longest) = self.max_length {
+            schema["maxLength"] = json!(longest);
+        }
+        if !self.one_of.is_empty() {
+            schema["enum"] = json!(self.one_of);
+        }
+        if let Some(kind) = self.item_type {
+            schema["items"] = type_schema(kind);
+        }
+        if !self.properties.is_empty() {
+            let required = self.properties.iter().filter(|one| one.is_required()).map(|one| &one.name);
+            schema["required"] = json!(required.collect::<Vec<_>>());
+            schema["properties"] =
+                self.properties.iter().map(|one| (one.name.clone(), one.schema())).collect();
+        }
+        schema
+    }
+
+    /// What is wrong with a value for it, a line each.
+    #[must_use]
+    pub fn violations(&self, value: &Value) -> Vec<String> {
+        let schema = self.schema();
+        let Ok(validator) = jsonschema::validator_for(&schema) else { return Vec::new() };
+        let named = |error: jsonschema::ValidationError<'_>| {
+            let within = error.instance_path().as_str().to_owned();
+            format!("`{}{within}`: {}", self.name, error.to_string().chars().take(200).collect::<String>())
+        };
+        validator.iter_errors(value).map(named).collect()
+    }
+}
+
+fn type_schema(kind: InputType) -> Value {
+    match kind {
+        InputType::Any => json!({}),
+        InputType::File => json!({"type": ["string", "object"]}),
+        kind => json!({"type": kind}),
+    }
+}

@@ -1,0 +1,67 @@
+//! The `approval` node: a person decides.
+
+use convoke_core::{BoxFuture, Decision, Error, Nature, Question};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{NodeCall, NodeSite, PortType, Ports, Typed};
+use crate::board::INTERRUPTED_NODE;
+
+/// Asks a person, and waits: the decision belongs to this node and this time alone.
+pub(super) struct Approval;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApprovalConfig {
+    /// What is asked.
+    #[serde(default = "prompt")]
+    prompt: String,
+    /// What is to be judged: a text or any value.
+    #[serde(default)]
+    subject: Value,
+}
+
+fn prompt() -> String {
+    "Please approve or reject this action.".to_owned()
+}
+
+impl Typed for Approval {
+    const NAME: &'static str = "approval";
+    const NATURE: Nature = Nature::Composite;
+    type Config = ApprovalConfig;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([
+            ("approval_status", PortType::String),
+            ("approval_request", PortType::Object),
+            ("approval_decision", PortType::String),
+            ("approval_comment", PortType::String),
+        ])
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: ApprovalConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let request = json!({"prompt": config.prompt, "node_id": call.id});
+            call.board.set("approval_status", "pending")?;
+            call.board.set("approval_request", request)?;
+            call.board.put(INTERRUPTED_NODE, call.id);
+            let question = Question::approval(config.prompt).about(config.subject);
+            let answer = call.scope.ask(question).await?;
+            let (status, said) = match answer.decision {
+                Decision::Approve => ("approved", String::new()),
+                Decision::Revise { text } => ("revise", text),
+                Decision::Reject { reason } => ("rejected", reason),
+                other => return Err(Error::permanent(format!("{other:?} is no approval"))),
+            };
+            call.board.take(INTERRUPTED_NODE);
+            call.board.set("approval_status", status)?;
+            call.board.set("approval_decision", status)?;
+            Ok(call.board.set("approval_comment", said)?)
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! Nodes that move data about on the board: `template`, `answer`, `assigner`, `aggregator`.
+
+use convoke_core::{BoxFuture, Error, EventKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::ports::output;
+use super::{NodeCall, NodeSite, PortType, Ports, Typed};
+use crate::Condition;
+use crate::reference::{at, filled, shown};
+
+/// Fills in a template.
+pub(super) struct Template;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TemplateConfig {
+    /// A text with `{{.name}}` for variables.
+    template: String,
+    /// The variable that the text goes to; `template_output` unless said otherwise.
+    #[serde(default = "template_output")]
+    output_key: String,
+}
+
+fn template_output() -> String {
+    "template_output".to_owned()
+}
+
+impl Typed for Template {
+    const NAME: &'static str = "template";
+    type Config = TemplateConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "template_output", PortType::String)
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: TemplateConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let text = filled(&config.template, call.board);
+            Ok(call.board.set(&config.output_key, text)?)
+        })
+    }
+}
+
+/// Writes the answer.
+pub(super) struct AnswerNode;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnswerConfig {
+    /// A text with `{{.name}}` for variables. Without one, the values of `keys`.
+    #[serde(default)]
+    template: String,
+    /// The variables whose values are the answer, a line each; `response` unless said otherwise.
+    #[serde(default = "response")]
+    keys: Vec<String>,
+    /// Whether those who listen are told.
+    #[serde(default = "yes")]
+    stream: bool,
+}
+
+fn response() -> Vec<String> {
+    vec!["response".to_owned()]
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Typed for AnswerNode {
+    const NAME: &'static str = "answer";
+    type Config = AnswerConfig;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([("answer", PortType::String)])
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: AnswerConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let text = if config.template.is_empty() {
+                let values = config.keys.iter().filter_map(|key| at(call.board, key)).map(shown);
+                values.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+            } else {
+                filled(&config.template, call.board)
+            };
+            call.board.set("answer", text.clone())?;
+            if config.stream {
+                let (name, value) = ("graph.answer".to_owned(), Value::String(text));
+                call.scope.emit(EventKind::Custom { name, value }).await;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Writes variables.
+pub(super) struct Assigner;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AssignerConfig {
+    /// What is written, in order.
+    assignments: Vec<Assignment>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Assignment {
+    /// The variable, or what is in it: `a.b.c`.
+    target: String,
+    /// The variable whose value it gets.
+    source: Option<String>,
+    /// The value it gets.
+    value: Option<Value>,
+    /// An expression whose value it gets.
+    #[schemars(extend("format" = "expression"))]
+    expression: Option<String>,
+}
+
+impl Typed for Assigner {
+    const NAME: &'static str = "assigner";
+    type Config = AssignerConfig;
+
+    fn ports(config: &Value) -> Ports {
+        let targets =
+            config["assignments"].as_array().into_iter().flatten().map(|one| one["target"].as_str());
+        let names = targets.map(|target| target.filter(|target| !target.contains("${"))?.split('.').next());
+        match names.collect::<Option<Vec<_>>>() {
+            Some(names) => Ports::writing(names.into_iter().map(|name| (name, PortType::Any))),
+            None => Ports::unknown(),
+        }
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: AssignerConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            for one in config.assignments {
+                let value = match (one.source, one.value, one.expression) {
+                    (Some(source), _, _) => at(call.board, &source).cloned().unwrap_or_default(),
+                    (None, Some(value), _) => value,
+                    (None, None, Some(expression)) => {
+                        Condition::expression(&expression)?.value(call.board, call.iterations)?
+                    }
+                    (None, None, None) => Value::Null,
+                };
+                let (first, rest) = one.target.split_once('.').unwrap_or((&one.target, ""));
+                let whole = match rest {
+                    "" => value,
+                    rest => placed(call.board.get(first).cloned().unwrap_or_default(), rest, value),
+                };
+                call.board.set(first, whole)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A value with another where a dotted path leads, and objects on the way.
+fn placed(whole: Value, path: &str, value: Value) -> Value {
+    let mut entries = if let Value::Object(entries) = whole { entries } else { Map::new() };
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let inner = match rest {
+        "" => value,
+        rest => placed(entries.remove(first).unwrap_or_default(), rest, value),
+    };
+    entries.insert(first.to_owned(), inner);
+    Value::Object(entries)
+}
+
+/// Puts values together.
+pub(super) struct Aggregator;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AggregatorConfig {
+    /// The variables; those that are not there are left out.
+    input_keys: Vec<String>,
+    /// How they are put together.
+    #[serde(default)]
+    mode: AggregateMode,
+    /// The variable that the result goes to; `aggregated` unless said otherwise.
+    #[serde(default = "aggregated")]
+    output_key: String,
+    /// What stands between texts; a line break unless said otherwise.
+    #[serde(default = "line_break")]
+    separator: String,
+}
+
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "snake_case")]
+enum AggregateMode {
+    /// A list of the values.
+    #[default]
+    Array,
+    /// The values as texts, one after the other.
+    Concat,
+    /// An object; what is not there is null.
+    Map,
+    /// The last value.
+    Last,
+}
+
+fn aggregated() -> String {
+    "aggregated".to_owned()
+}
+
+fn line_break() -> String {
+    "\n".to_owned()
+}
+
+impl Typed for Aggregator {
+    const NAME: &'static str = "aggregator";
+    type Config = AggregatorConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "aggregated", PortType::Any)
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: AggregatorConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let found = || config.input_keys.iter().filter_map(|key| at(call.board, key));
+            let value = match config.mode {
+                AggregateMode::Array => found().cloned().collect(),
+                AggregateMode::Concat => {
+                    Value::String(found().map(shown).collect::<Vec<_>>().join(&config.separator))
+                }
+                AggregateMode::Map => {
+                    let value = |key: &String| at(call.board, key).cloned().unwrap_or_default();
+                    config.input_keys.iter().map(|key| (key.clone(), value(key))).collect()
+                }
+                AggregateMode::Last => found().next_back().cloned().unwrap_or_default(),
+            };
+            Ok(call.board.set(&config.output_key, value)?)
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! Nodes that say which way to go: `ifelse`, `router`, `loopguard`, `passthrough`. They write variables; edges test them.
+
+use convoke_core::{BoxFuture, Error};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{NodeCall, NodeSite, Port, PortType, Ports, Typed};
+use crate::Condition;
+
+fn holds(condition: &str, call: &NodeCall<'_>) -> Result<bool, Error> {
+    Ok(Condition::new(condition)?.holds(call.board, call.iterations)?)
+}
+
+/// Writes `if`, `elif_1`, … or `else` to `branch_result`.
+pub(super) struct IfElse;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IfElseConfig {
+    /// What is tried, in order.
+    conditions: Vec<Alternative>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Alternative {
+    /// A condition.
+    #[schemars(extend("format" = "condition"))]
+    expression: String,
+}
+
+impl Typed for IfElse {
+    const NAME: &'static str = "ifelse";
+    type Config = IfElseConfig;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([("branch_result", PortType::String)])
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: IfElseConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let mut result = "else".to_owned();
+            for (index, one) in config.conditions.iter().enumerate() {
+                if holds(&one.expression, &call)? {
+                    result = if index == 0 { "if".to_owned() } else { format!("elif_{index}") };
+                    break;
+                }
+            }
+            Ok(call.board.set("branch_result", result)?)
+        })
+    }
+}
+
+/// Writes the target of the first route whose condition is true to `route_target`.
+pub(super) struct Router;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RouterConfig {
+    /// The routes, in order. The first without a condition is taken if no other is.
+    routes: Vec<Route>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    /// When it is taken.
+    #[schemars(extend("format" = "condition"))]
+    condition: Option<String>,
+    /// What `route_target` then is.
+    target: String,
+}
+
+impl Typed for Router {
+    const NAME: &'static str = "router";
+    type Config = RouterConfig;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::writing([("route_target", PortType::String)])
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: RouterConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let mut target = None;
+            for route in &config.routes {
+                if let Some(condition) = &route.condition
+                    && holds(condition, &call)?
+                {
+                    target = Some(route);
+                    break;
+                }
+            }
+            let otherwise = || config.routes.iter().find(|route| route.condition.is_none());
+            let target = target.or_else(otherwise).map_or("", |route| &route.target);
+            Ok(call.board.set("route_target", target)?)
+        })
+    }
+}
+
+/// Counts how often it was come by.
+pub(super) struct LoopGuard;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoopGuardConfig {
+    /// How often is too often; 10 unless said otherwise.
+    #[serde(default = "ten")]
+    max_count: u64,
+    /// The variable that it counts in.
+    #[serde(default = "counter")]
+    counter_key: String,
+}
+
+fn ten() -> u64 {
+    10
+}
+
+fn counter() -> String {
+    "__loop_count".to_owned()
+}
+
+impl Typed for LoopGuard {
+    const NAME: &'static str = "loopguard";
+    type Config = LoopGuardConfig;
+
+    fn ports(config: &Value) -> Ports {
+        let mut ports =
+            Ports::writing([("loop_count", PortType::Integer), ("loop_count_exceeded", PortType::Bool)]);
+        let key = config["counter_key"].as_str().filter(|key| !key.contains("${"));
+        ports.outputs.extend(key.map(|key| Port::optional(key, PortType::Integer)));
+        ports
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, config: LoopGuardConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            // The counter that nobody named is the engine's, and every guard has its own.
+            let key = match config.counter_key.as_str() {
+                "__loop_count" => format!("__loop_count.{}", call.id),
+                named => {
+                    crate::board::allowed(named)?;
+                    named.to_owned()
+                }
+            };
+            let count = call.board.typed::<u64>(&key).unwrap_or(0) + 1;
+            call.board.put(&key, count);
+            call.board.set("loop_count", count)?;
+            Ok(call.board.set("loop_count_exceeded", count >= config.max_count)?)
+        })
+    }
+}
+
+/// Does nothing: where branches begin or meet.
+pub(super) struct PassThrough;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+impl Typed for PassThrough {
+    const NAME: &'static str = "passthrough";
+    type Config = Nothing;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::default()
+    }
+
+    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn run<'a>(&'a self, _: Nothing, _: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async { Ok(()) })
+    }
+}

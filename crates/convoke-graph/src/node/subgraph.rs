@@ -1,0 +1,193 @@
+//! Nodes that run something larger: `graph` (a graph), `iteration` (a graph or a script for every item of a list), `step` (any step
+//! that the program has registered).
+
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, Message, Nature, SharedStep};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::ports::output;
+use super::script::Engine;
+use super::{NodeCall, NodeSite, PortType, Ports, Typed};
+use crate::board::MAIN_CHANNEL;
+use crate::{Board, Graph};
+
+fn graph_named(site: &NodeSite<'_>) -> Result<Graph, String> {
+    let name = site.known_text("graph").ok_or("`graph` must name a graph, without a reference")?;
+    let graph = site.graphs.get(name).ok_or_else(|| format!("there is no graph `{name}`"))?;
+    graph.equip_shared(site.equipment).map_err(|problems| problems.join("; "))
+}
+
+/// Runs a graph on a board of its own, and gives its answer.
+async fn answer_of(
+    graph: &Graph,
+    inputs: Map<String, Value>,
+    call: &mut NodeCall<'_>,
+) -> Result<Value, Error> {
+    let mut board = Board::new();
+    for (key, value) in &inputs {
+        board.set(key, value.clone())?;
+    }
+    if let Some(query) = inputs.get("query").and_then(Value::as_str) {
+        board.push(MAIN_CHANNEL, Message::user(query))?;
+    }
+    call.scope.run(graph, &mut board).await?;
+    call.board.add_usage(board.usage());
+    Ok(graph.answer(&board))
+}
+
+/// Runs a graph that is written under `graphs`.
+pub(super) struct SubGraph(Graph);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SubGraphConfig {
+    /// Its name.
+    #[serde(rename = "graph")]
+    _graph: String,
+    /// What it is given.
+    #[serde(default)]
+    inputs: Map<String, Value>,
+    /// The variable that its answer goes to; `response` unless said otherwise.
+    #[serde(default = "response")]
+    output_key: String,
+}
+
+fn response() -> String {
+    "response".to_owned()
+}
+
+impl Typed for SubGraph {
+    const NAME: &'static str = "graph";
+    const NATURE: Nature = Nature::Composite;
+    type Config = SubGraphConfig;
+
+    fn ports(config: &Value) -> Ports {
+        output(config, "output_key", "response", PortType::Any)
+    }
+
+    fn build(site: &NodeSite<'_>) -> Result<Self, String> {
+        graph_named(site).map(Self)
+    }
+
+    fn run<'a>(&'a self, config: SubGraphConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let answer = answer_of(&self.0, config.inputs, &mut call).await?;
+            Ok(call.board.set(&config.output_key, answer)?)
+        })
+    }
+}
+
+/// Does the same for every item of a list, one after the other.
+pub(super) struct Iteration(Body);
+
+enum Body {
+    Graph(Box<Graph>),
+    Script(Engine),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IterationConfig {
+    /// The variable with the list; `items` unless said otherwise.
+    #[serde(default = "items")]
+    input_key: String,
+    /// A script that is given the item as `__iteration_item`, its number as `__iteration_index`, and sets `__iteration_result`.
+    body_script: Option<String>,
+    /// Or a graph that is given `item` and `index`, and whose answer is the result.
+    #[serde(rename = "graph")]
+    _graph: Option<String>,
+    /// The variable that the results go to; `iteration_results` unless said otherwise.
+    #[serde(default = "results")]
+    output_key: String,
+}
+
+fn items() -> String {
+    "items".to_owned()
+}
+
+fn results() -> String {
+    "iteration_results".to_owned()
+}
+
+impl Typed for Iteration {
+    const NAME: &'static str = "iteration";
+    const NATURE: Nature = Nature::Composite;
+    type Config = IterationConfig;
+
+    fn ports(config: &Value) -> Ports {
+        match config.get("body_script") {
+            Some(_) => Ports::unknown(),
+            None => output(config, "output_key", "iteration_results", PortType::Array),
+        }
+    }
+
+    fn build(site: &NodeSite<'_>) -> Result<Self, String> {
+        match (site.config.get("graph"), site.config.get("body_script")) {
+            (Some(_), None) => Ok(Self(Body::Graph(Box::new(graph_named(site)?)))),
+            (None, Some(_)) => Ok(Self(Body::Script(Engine::new()?))),
+            _ => Err("say what is done for each item: either `graph` or `body_script`".to_owned()),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        config: IterationConfig,
+        mut call: NodeCall<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let items: Vec<Value> = call.board.typed(&config.input_key).ok_or_else(|| {
+                Error::permanent(format!("variable `{}` is no list to go through", config.input_key))
+            })?;
+            let mut results = Vec::with_capacity(items.len());
+            for (index, item) in items.into_iter().enumerate() {
+                results.push(match &self.0 {
+                    Body::Graph(graph) => {
+                        let inputs = [("item".to_owned(), item), ("index".to_owned(), index.into())];
+                        answer_of(graph, inputs.into_iter().collect(), &mut call).await?
+                    }
+                    Body::Script(engine) => {
+                        let source = config.body_script.clone().unwrap_or_default();
+                        let more = [("__iteration_item", item), ("__iteration_index", index.into())];
+                        let mut made = engine.run(source, Value::Null, call.board, &more).await?;
+                        made.remove("__iteration_result").unwrap_or_default()
+                    }
+                });
+            }
+            Ok(call.board.set(&config.output_key, results)?)
+        })
+    }
+}
+
+/// Runs a step of the program.
+pub(super) struct StepNode(SharedStep<Board>);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StepConfig {
+    /// The name under which the program has registered it.
+    #[serde(rename = "step")]
+    _step: String,
+}
+
+impl Typed for StepNode {
+    const NAME: &'static str = "step";
+    const NATURE: Nature = Nature::Composite;
+    type Config = StepConfig;
+
+    fn ports(_: &Value) -> Ports {
+        Ports::unknown()
+    }
+
+    fn build(site: &NodeSite<'_>) -> Result<Self, String> {
+        let name = site.known_text("step").unwrap_or_default();
+        let step = site.equipment.steps.get(name).map(Arc::clone);
+        step.map(Self).ok_or_else(|| format!("the program has registered no step `{name}`"))
+    }
+
+    fn run<'a>(&'a self, _: StepConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move { call.scope.run(&*self.0, call.board).await })
+    }
+}

@@ -1,0 +1,164 @@
+//! Types of nodes by name.
+
+use std::fmt;
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, Nature};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{
+    Node, NodeCall, NodeSite, Ports, agent, approval, call, data, flow, knowledge, llm, script, subgraph,
+    workflow,
+};
+use crate::compile::shape;
+
+/// A type of nodes.
+pub trait NodeType: Send + Sync {
+    /// What definitions call it.
+    fn name(&self) -> &str;
+
+    /// The JSON Schema of its configuration.
+    fn schema(&self) -> Value;
+
+    /// What a node of it reads and writes, with this configuration, whose references may not be resolved yet. Both are checked
+    /// whenever it runs.
+    fn ports(&self, config: &Value) -> Ports {
+        let _ = config;
+        Ports::unknown()
+    }
+
+    /// Makes a node.
+    ///
+    /// # Errors
+    /// What it lacks.
+    fn build(&self, site: &NodeSite<'_>) -> Result<Arc<dyn Node>, String>;
+}
+
+/// The types of nodes there are.
+///
+/// ```
+/// use convoke_graph::NodeTypes;
+///
+/// assert!(NodeTypes::standard().get("llm").is_some());
+/// ```
+#[derive(Clone, Default)]
+pub struct NodeTypes(Vec<Arc<dyn NodeType>>);
+
+impl NodeTypes {
+    /// Those that come with this crate.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self::default()
+            .with(Kind::<llm::Llm>::default())
+            .with(Kind::<agent::AgentNode>::default())
+            .with(Kind::<call::ToolNode>::default())
+            .with(Kind::<call::Http>::default())
+            .with(Kind::<call::Gate>::default())
+            .with(Kind::<call::ContextNode>::default())
+            .with(Kind::<approval::Approval>::default())
+            .with(Kind::<flow::IfElse>::default())
+            .with(Kind::<flow::Router>::default())
+            .with(Kind::<flow::LoopGuard>::default())
+            .with(Kind::<flow::PassThrough>::default())
+            .with(Kind::<data::Template>::default())
+            .with(Kind::<data::AnswerNode>::default())
+            .with(Kind::<data::Assigner>::default())
+            .with(Kind::<data::Aggregator>::default())
+            .with(Kind::<knowledge::Knowledge>::default())
+            .with(Kind::<script::Script>::default())
+            .with(Kind::<subgraph::SubGraph>::default())
+            .with(Kind::<subgraph::Iteration>::default())
+            .with(Kind::<subgraph::StepNode>::default())
+            .with(Kind::<workflow::WorkflowNode>::default())
+    }
+
+    /// Adds a type, instead of one of that name if there is one.
+    #[must_use]
+    pub fn with(mut self, kind: impl NodeType + 'static) -> Self {
+        match self.0.iter_mut().find(|known| known.name() == kind.name()) {
+            Some(known) => *known = Arc::new(kind),
+            None => self.0.push(Arc::new(kind)),
+        }
+        self
+    }
+
+    /// The type of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn NodeType>> {
+        self.iter().find(|kind| kind.name() == name)
+    }
+
+    /// All of them, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn NodeType>> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Debug for NodeTypes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.iter().map(|kind| kind.name())).finish()
+    }
+}
+
+/// A node whose configuration is a Rust type.
+pub(crate) trait Typed: Send + Sync + Sized + 'static {
+    const NAME: &'static str;
+    const NATURE: Nature = Nature::Leaf;
+    type Config: DeserializeOwned + JsonSchema + Send;
+
+    fn ports(config: &Value) -> Ports;
+
+    fn build(site: &NodeSite<'_>) -> Result<Self, String>;
+
+    fn run<'a>(&'a self, config: Self::Config, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>>;
+}
+
+struct Kind<T>(std::marker::PhantomData<fn() -> T>);
+
+impl<T> Default for Kind<T> {
+    fn default() -> Self {
+        Self(std::marker::PhantomData)
+    }
+}
+
+impl<T: Typed> NodeType for Kind<T> {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn schema(&self) -> Value {
+        convoke_agent::schema_of::<T::Config>()
+    }
+
+    fn ports(&self, config: &Value) -> Ports {
+        T::ports(config)
+    }
+
+    fn build(&self, site: &NodeSite<'_>) -> Result<Arc<dyn Node>, String> {
+        Ok(Arc::new(TypedNode { node: T::build(site)?, schema: self.schema() }))
+    }
+}
+
+struct TypedNode<T> {
+    node: T,
+    schema: Value,
+}
+
+impl<T: Typed> Node for TypedNode<T> {
+    fn run<'a>(&'a self, config: Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        let config = shape::coerced(&self.schema, config);
+        match serde_json::from_value(config) {
+            Ok(config) => self.node.run(config, call),
+            Err(error) => {
+                let message = format!("the configuration of node `{}` is wrong: {error}", call.id);
+                Box::pin(async { Err(Error::permanent(message)) })
+            }
+        }
+    }
+
+    fn nature(&self) -> Nature {
+        T::NATURE
+    }
+}

@@ -1,0 +1,97 @@
+//! A graph with everything it needs: a step over a board.
+
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step, Workflow};
+use serde_json::Value;
+
+use super::node_step::{Activation, NodeStep};
+use super::schedule::Schedule;
+use crate::node::{GraphEquipment, NodeSite, NodeType};
+use crate::{Board, CompiledGraph, Reducer};
+
+/// A graph with everything it needs.
+#[derive(Clone)]
+pub struct Graph {
+    pub(super) compiled: Arc<CompiledGraph>,
+    pub(super) steps: Arc<[SharedStep<Activation>]>,
+}
+
+impl CompiledGraph {
+    /// The graph with what its nodes work with.
+    ///
+    /// # Errors
+    /// What they lack, a line each.
+    pub fn equip(&self, equipment: GraphEquipment) -> Result<Graph, Vec<String>> {
+        self.equip_shared(&Arc::new(equipment))
+    }
+
+    pub(crate) fn equip_shared(&self, equipment: &Arc<GraphEquipment>) -> Result<Graph, Vec<String>> {
+        let (mut steps, mut problems) = (Vec::new(), Vec::new());
+        for node in &self.nodes {
+            let id = node.definition.id.as_str();
+            let site = NodeSite { id, config: &node.config(), equipment, graphs: &self.graphs };
+            // Compiled graphs have no nodes of unknown types.
+            let built = match self.types.get(&node.definition.kind) {
+                Some(kind) => kind.build(&site).map(|work| (work, Arc::clone(kind))),
+                None => Err(format!("there are no nodes of type `{}`", node.definition.kind)),
+            };
+            let step = |(work, kind): (_, Arc<dyn NodeType>)| {
+                let ports = Box::new(move |config: &Value| kind.ports(config));
+                NodeStep::shared(node, work, ports, self.definition.max_branches)
+            };
+            match built.and_then(step) {
+                Ok(step) => steps.push(step),
+                Err(problem) => problems.push(format!("node `{id}`: {problem}")),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into() })
+    }
+}
+
+impl Graph {
+    /// It as a workflow that can be started.
+    #[must_use]
+    pub fn workflow(self) -> Workflow<Board> {
+        Workflow::new(self)
+    }
+
+    /// The answer on a board that it has left.
+    #[must_use]
+    pub fn answer(&self, board: &Board) -> Value {
+        board.get(&self.compiled.definition.answer_key).cloned().unwrap_or_default()
+    }
+
+    /// What becomes of a variable that several branches write.
+    pub(super) fn reducer(&self, key: &str) -> Reducer {
+        let merge = &self.compiled.definition.merge;
+        let named = merge.get(key).copied().or_else(|| Reducer::of_engine(key));
+        named.or_else(|| merge.get("*").copied()).unwrap_or_default()
+    }
+}
+
+impl Step<Board> for Graph {
+    fn name(&self) -> &str {
+        &self.compiled.definition.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move { Schedule::new(self, scope, board.clone()).run(board).await })
+    }
+
+    fn kind(&self) -> &'static str {
+        "graph"
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+
+    fn outline(&self) -> Outline {
+        let nodes = self.steps.iter().map(|step| step.outline());
+        Outline::composite(self.name(), self.kind(), nodes)
+    }
+}

@@ -1,0 +1,156 @@
+//! One node as a step: passed over or run, with its references resolved, and where one goes from there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke_core::{Bounds, BoxFuture, Error, EventKind, Nature, Scope, SharedStep, Step};
+use convoke_steps::{Retry, RetryPolicy};
+use serde_json::{Value, json};
+
+use crate::compile::CompiledNode;
+use crate::node::{Node, NodeCall, Ports};
+use crate::{Board, reference};
+
+/// What a node is given, and what it leaves.
+#[derive(Clone)]
+pub(super) struct Activation {
+    pub(super) board: Board,
+    pub(super) iterations: u64,
+    /// Where to go from here; `None` is the end. Set once the node has run.
+    pub(super) targets: Vec<Option<usize>>,
+}
+
+/// What a node reads and writes, by its configuration.
+pub(super) type PortsOf = Box<dyn Fn(&Value) -> Ports + Send + Sync>;
+
+pub(super) struct NodeStep {
+    node: CompiledNode,
+    work: Arc<dyn Node>,
+    /// What it reads and writes, by its configuration.
+    ports: PortsOf,
+    kind: &'static str,
+    bounds: Bounds,
+    max_branches: usize,
+}
+
+impl NodeStep {
+    /// A node as a step, with its retries around it.
+    pub(super) fn shared(
+        node: &CompiledNode,
+        work: Arc<dyn Node>,
+        ports: PortsOf,
+        max_branches: usize,
+    ) -> Result<SharedStep<Activation>, String> {
+        let mut bounds = Bounds::default();
+        bounds.timeout = node.timeout;
+        let kind = kind_of(&node.definition.kind);
+        let step = Self { node: node.clone(), work, ports, kind, bounds, max_branches };
+        if node.definition.retries == 0 {
+            return Ok(Arc::new(step));
+        }
+        let attempts = node.definition.retries.saturating_add(1);
+        let policy = RetryPolicy::attempts(attempts).map_err(|error| error.to_string())?;
+        let policy = policy.initial(Duration::from_millis(500)).jitter(0.0);
+        Ok(Arc::new(Retry::new(step, policy).with_rollback().in_place()))
+    }
+
+    async fn activate(&self, scope: &Scope, state: &mut Activation) -> Result<(), Error> {
+        let id = self.node.definition.id.as_str();
+        let is_skipped = match &self.node.skip {
+            Some(skip) => skip.holds(&state.board, state.iterations)?,
+            None => false,
+        };
+        if is_skipped {
+            let (name, value) = ("graph.node_skipped".to_owned(), json!({"node": id}));
+            scope.emit(EventKind::Custom { name, value }).await;
+        } else {
+            let config = reference::resolved(&self.node.config(), &state.board)?;
+            let ports = (self.ports)(&config);
+            if let Some(port) = ports.missing_input(&state.board, &config) {
+                return Err(Error::permanent(format!(
+                    "node `{id}` needs `{}`, which is not on the board",
+                    port.name
+                )));
+            }
+            let before = state.board.clone();
+            let (board, iterations) = (&mut state.board, state.iterations);
+            self.work.run(config, NodeCall { id, scope, board, iterations }).await?;
+            if let Some(port) = ports.missing_output(&before, &state.board) {
+                return Err(Error::permanent(format!(
+                    "node `{id}` was to write `{}`, and has not",
+                    port.name
+                )));
+            }
+        }
+        state.targets = self.route(&state.board, state.iterations + 1)?;
+        let conditional = self.node.edges.iter().any(|edge| edge.condition.is_some());
+        if conditional && scope.has_listeners() {
+            let value = Value::from(state.targets.len());
+            scope.emit(EventKind::Custom { name: "graph.routed".to_owned(), value }).await;
+        }
+        Ok(())
+    }
+
+    /// Edges whose condition is true; if there are none, those without.
+    fn route(&self, board: &Board, iterations: u64) -> Result<Vec<Option<usize>>, Error> {
+        let mut followed = Vec::new();
+        for edge in &self.node.edges {
+            if let Some(condition) = &edge.condition
+                && condition.holds(board, iterations)?
+                && !followed.contains(&edge.to)
+            {
+                followed.push(edge.to);
+            }
+        }
+        if followed.is_empty() {
+            for edge in self.node.edges.iter().filter(|edge| edge.condition.is_none()) {
+                if !followed.contains(&edge.to) {
+                    followed.push(edge.to);
+                }
+            }
+        }
+        if followed.len() > self.max_branches {
+            return Err(Error::permanent(format!(
+                "node `{}` forks into {} branches, and `max_branches` is {}; raise it, or fork less",
+                self.node.definition.id,
+                followed.len(),
+                self.max_branches
+            )));
+        }
+        Ok(followed)
+    }
+}
+
+/// What events call a node of a type.
+fn kind_of(kind: &str) -> &'static str {
+    match kind {
+        "llm" => "llm",
+        "agent" => "agent",
+        "tool" | "http" | "gate" | "context" => "tool",
+        "approval" => "approval",
+        "graph" | "iteration" => "graph",
+        _ => "node",
+    }
+}
+
+impl Step<Activation> for NodeStep {
+    fn name(&self) -> &str {
+        &self.node.definition.id
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut Activation) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.activate(scope, state))
+    }
+
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn nature(&self) -> Nature {
+        self.work.nature()
+    }
+
+    fn bounds(&self) -> Option<&Bounds> {
+        Some(&self.bounds)
+    }
+}

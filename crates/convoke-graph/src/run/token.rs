@@ -1,0 +1,66 @@
+//! A path that is under way through a graph.
+
+use std::sync::Arc;
+
+use convoke_core::Scope;
+
+use crate::board::{Change, Difference, History, MergeConflict, merged};
+use crate::{Board, Reducer};
+
+/// A path under way: what its board is, and how it came to be that.
+#[derive(Clone)]
+pub(super) struct Token {
+    pub(super) board: Board,
+    /// What was changed since this was the only path.
+    pub(super) history: History,
+    /// Which branch it is, at every fork since then.
+    pub(super) branch: Vec<usize>,
+    /// The nodes it has come from.
+    pub(super) causes: Vec<Scope>,
+    /// How many nodes ran before this was the only path.
+    pub(super) steps: u64,
+}
+
+impl Token {
+    pub(super) fn new(board: Board) -> Self {
+        Self { board, history: History::new(), branch: Vec::new(), causes: Vec::new(), steps: 0 }
+    }
+
+    /// How many nodes ran on the way here.
+    pub(super) fn iterations(&self) -> u64 {
+        self.steps + self.history.iter().filter(|change| !change.is_merge()).count() as u64
+    }
+
+    /// It is the only path: what happened before does not matter any more.
+    pub(super) fn settle(&mut self) {
+        self.steps = self.iterations();
+        self.history.clear();
+        self.branch.clear();
+    }
+
+    /// The path behind a node that has left this board.
+    pub(super) fn after(self, id: u64, node: &str, board: Board, scope: &Scope) -> Self {
+        let difference = Difference::between(&self.board, &board);
+        let mut history = self.history;
+        history.push(Arc::new(Change { id, node: node.into(), difference }));
+        Self { board, history, causes: vec![scope.clone()], ..self }
+    }
+}
+
+/// Puts paths together, in the order of their branches.
+pub(super) fn together(
+    mut tokens: Vec<Token>,
+    base: &Board,
+    reducer: &dyn Fn(&str) -> Reducer,
+    mut next_id: impl FnMut() -> u64,
+) -> Result<Option<Token>, MergeConflict> {
+    tokens.sort_by(|one, other| one.branch.cmp(&other.branch));
+    let mut tokens = tokens.into_iter();
+    let Some(mut all) = tokens.next() else { return Ok(None) };
+    for token in tokens {
+        let (one, other) = ((&all.board, &all.history), (&token.board, &token.history));
+        (all.board, all.history) = merged(one, other, base, reducer, next_id())?;
+        all.causes.extend(token.causes);
+    }
+    Ok(Some(all))
+}

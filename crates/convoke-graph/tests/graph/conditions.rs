@@ -1,0 +1,168 @@
+//! Cases 94 to 100: conditions.
+
+use convoke_graph::{Board, Condition, ConditionError};
+use serde_json::{Value, json};
+
+use super::{Home, graph, passes};
+
+fn board(vars: Value) -> Board {
+    serde_json::from_value(json!({"vars": vars})).unwrap()
+}
+
+fn holds(condition: &str, vars: Value) -> Result<bool, ConditionError> {
+    Condition::new(condition)?.holds(&board(vars), 0)
+}
+
+#[test]
+fn flowcraft_094_098_conditions_compare_and_ask() {
+    for (condition, vars, expected) in [
+        ("x > 3", json!({"x": 5}), true),
+        ("x > 3", json!({"x": 2}), false),
+        ("tool_pending == true", json!({"tool_pending": true}), true),
+        ("route_target == \"research\"", json!({"route_target": "research"}), true),
+        ("1 == 1.0", json!({}), true),
+        ("x == 1.0", json!({"x": 1}), true),
+        ("\"a\" in list", json!({"list": ["a", "b"]}), true),
+        ("\"c\" not in list", json!({"list": ["a", "b"]}), true),
+        ("len(items) > 2", json!({"items": [1, 2, 3]}), true),
+        ("name startsWith \"x\"", json!({"name": "xy"}), true),
+        ("name matches \"^x.\"", json!({"name": "xy"}), true),
+        ("name contains 'y' and not done", json!({"name": "xy", "done": false}), true),
+        ("x > 1 ? y : z", json!({"x": 2, "y": true, "z": false}), true),
+        ("all(items, # > 0)", json!({"items": [1, 2]}), true),
+        ("notes == nil or iffy", json!({"iffy": true, "notes": 1}), true),
+    ] {
+        assert_eq!(holds(condition, vars.clone()).unwrap(), expected, "{condition} of {vars}");
+    }
+}
+
+#[test]
+fn flowcraft_095_what_is_unset_equals_nothing_and_is_false() {
+    assert!(!holds("x == 999", json!({})).unwrap());
+    assert!(holds("x == nil", json!({})).unwrap());
+    assert!(!holds("x", json!({})).unwrap());
+}
+
+#[test]
+fn flowcraft_096_097_what_cannot_be_compared_is_an_error() {
+    for condition in ["x > 3", "a.b == 1", "x < \"y\""] {
+        let error = holds(condition, json!({})).unwrap_err();
+        assert!(matches!(&error, ConditionError::Undecided { .. }), "{condition}: {error}");
+        assert!(error.to_string().contains(condition), "{error}");
+    }
+    assert!(holds("a.b == 1", json!({"a": {"b": 1}})).unwrap());
+    assert!(!holds("a?.b == 1", json!({})).unwrap());
+    assert!(holds("bare", json!({"bare": 7})).unwrap_err().to_string().contains("a number"));
+}
+
+#[tokio::test]
+async fn flowcraft_096_an_undecided_condition_fails_the_run_and_names_the_node() {
+    let error =
+        Home::new().failed(graph(json!([passes("a"), passes("b")]), &[("a", "b if x > 3")]), json!({})).await;
+    assert!(error.contains("`a`") && error.contains("x > 3"), "{error}");
+}
+
+#[test]
+fn flowcraft_098_what_is_never_true_or_false_is_no_condition() {
+    for condition in ["1 + 2", "\"a\"", "x >>>> 3", "", "   ", "[1, 2]", "len(x", "\"a\" > 1", "nosuch(x)"] {
+        let error = Condition::new(condition).unwrap_err();
+        assert!(matches!(&error, ConditionError::Invalid { .. }), "{condition}: {error}");
+    }
+    let error = Condition::new("lenn(x) > 1").unwrap_err();
+    assert!(error.to_string().contains("did you mean `len`?"), "{error}");
+}
+
+#[test]
+fn flowcraft_099_the_second_half_is_not_looked_at_if_the_first_decides() {
+    assert!(!holds("false && x.y", json!({})).unwrap());
+    assert!(holds("true || x.y", json!({})).unwrap());
+    assert!(!holds("x != nil and x.y > 1", json!({})).unwrap());
+    assert!(holds("x == nil or x.y > 1", json!({})).unwrap());
+}
+
+#[tokio::test]
+async fn flowcraft_100_iterations_are_the_engines() {
+    let home = Home::new();
+    let nodes = json!([passes("a"), passes("b")]);
+    let looping = graph(nodes, &[("a", "b"), ("b", "a if __iterations < 3")]);
+    home.done(looping, json!({})).await;
+    assert_eq!(home.ran().iter().filter(|id| id.starts_with('a') || id.starts_with('b')).count(), 4);
+    let shadowed = board(json!({"__iterations": 99}));
+    assert!(Condition::new("__iterations < 3").unwrap().holds(&shadowed, 2).unwrap());
+}
+
+#[test]
+fn what_takes_too_long_to_read_is_refused_at_once() {
+    for condition in
+        ["(".repeat(60), "x".repeat(3_000), format!("{}x", "not ".repeat(900)), "1..1000000 == nil".into()]
+    {
+        let error = Condition::new(&condition).unwrap_err();
+        assert!(matches!(error, ConditionError::Invalid { .. }));
+    }
+}
+
+#[test]
+fn no_expression_panics_or_takes_for_ever() {
+    let all = json!({"a": 1, "b": [1, "x", null], "c": {"d": true}, "s": "text", "big": i64::MAX, "small": i64::MIN});
+    let long = |piece: &str, times: usize| piece.repeat(times);
+    for condition in [
+        "1 / 0 == 1".to_owned(),
+        "1 % 0 == 1".to_owned(),
+        "a / 0 == 1".to_owned(),
+        "a % 0 == 1".to_owned(),
+        "9223372036854775807 + 1 > 0".to_owned(),
+        "big + 1 > 0".to_owned(),
+        "small - 1 < 0".to_owned(),
+        "big * 2 > 0".to_owned(),
+        "-small > 0".to_owned(),
+        "abs(small) > 0".to_owned(),
+        "2 ** 1000 > 0".to_owned(),
+        "a ** 1000 > 0".to_owned(),
+        "big ** 9 > 0".to_owned(),
+        "bitshl(1, 100) > 0".to_owned(),
+        "bitshr(1, -1) > 0".to_owned(),
+        "b[99] == nil".to_owned(),
+        "b[-99] == nil".to_owned(),
+        "s[1:99] == nil".to_owned(),
+        "s[3:1] == nil".to_owned(),
+        "b[2:1] == nil".to_owned(),
+        "b[-9:9] == nil".to_owned(),
+        "first([]) == nil".to_owned(),
+        "min([]) == nil".to_owned(),
+        "mean([]) == 1".to_owned(),
+        "median([]) == 1".to_owned(),
+        "take(b, -1) == nil".to_owned(),
+        "take(b, 99) == nil".to_owned(),
+        "s matches \"(\"".to_owned(),
+        "s matches \"a{1000}{1000}{1000}\"".to_owned(),
+        "int(\"x\") == 1".to_owned(),
+        "small % -1 == 0".to_owned(),
+        "small / -1 == 0".to_owned(),
+        "reduce([], #acc + #) == 1".to_owned(),
+        "c.d.e.f == nil".to_owned(),
+        "s.x == nil".to_owned(),
+        "toPairs(a) == nil".to_owned(),
+        "len(a) == 1".to_owned(),
+        "sum([big, big]) > 0".to_owned(),
+        "99999999999999999999 > 0".to_owned(),
+        "1e999 > 0".to_owned(),
+        long("!", 1_900) + "c",
+        long("-", 1_900) + "a > 0",
+        long("not ", 450) + "c",
+        long("a + ", 450) + "a > 0",
+        long("a ** ", 350) + "a > 0",
+        long("c and ", 300) + "c",
+        long("c?.d ?? ", 200) + "c",
+        long("\u{00e4}", 90),
+        "let x = b; let y = concat(x, x); let z = concat(y, y); len(z) > 1".to_owned(),
+        "\"\\u12\" == s".to_owned(),
+        "'unterminated".to_owned(),
+        "/* open".to_owned(),
+        "#".to_owned(),
+        "a.".to_owned(),
+    ] {
+        if let Ok(condition) = Condition::new(&condition) {
+            let _ = (condition.holds(&board(all.clone()), 0), condition.holds(&Board::new(), u64::MAX));
+        }
+    }
+}

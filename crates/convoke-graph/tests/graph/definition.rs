@@ -1,0 +1,191 @@
+//! Cases 78 to 91: definitions, what is wrong with them, and what looks wrong.
+
+use convoke_graph::{CompiledGraph, NodeTypes, read, schema};
+use serde_json::{Value, json};
+
+use super::{Home, graph, passes};
+
+fn codes(graph: Value) -> Vec<&'static str> {
+    let (_, findings) = read(&graph.to_string(), &NodeTypes::standard());
+    findings.iter().map(|finding| finding.code).collect()
+}
+
+fn compiled(graph: Value) -> CompiledGraph {
+    Home::new().compiled(graph).unwrap()
+}
+
+#[test]
+fn flowcraft_078_120_what_is_wrong_is_said_all_at_once() {
+    for (wrong, code) in [
+        (json!({"name": "", "entry": "a", "nodes": [passes("a")]}), "missing-name"),
+        (json!({"name": "g", "entry": "", "nodes": [passes("a")]}), "missing-entry"),
+        (json!({"name": "g", "entry": "a", "nodes": []}), "no-nodes"),
+        (json!({"name": "g", "entry": "a", "nodes": [passes("a"), passes("")]}), "missing-id"),
+        (json!({"name": "g", "entry": "a", "nodes": [passes("a"), passes("a")]}), "duplicate-id"),
+        (json!({"name": "g", "entry": "b", "nodes": [passes("a")]}), "unknown-entry"),
+        (
+            json!({"name": "g", "entry": "a", "nodes": [passes("a")], "edges": [{"from": "x", "to": "a"}]}),
+            "unknown-node",
+        ),
+        (
+            json!({"name": "g", "entry": "a", "nodes": [passes("a")], "edges": [{"from": "a", "to": "x"}]}),
+            "unknown-node",
+        ),
+        (json!({"name": "g", "entry": "a", "nodes": [passes("a"), passes("__end__")]}), "reserved-id"),
+        (json!({"entry": "a", "nodes": [passes("a")]}), "missing-field"),
+    ] {
+        assert!(codes(wrong.clone()).contains(&code), "{code}: {wrong} has {:?}", codes(wrong.clone()));
+    }
+    let many = json!({"name": "g", "entry": "b", "nodes": [passes("a"), {"id": "c", "type": "nosuch"}],
+        "edges": [{"from": "a", "to": "x", "condition": "1 +"}]});
+    assert_eq!(
+        codes(many),
+        ["invalid-condition", "unknown-node", "unknown-entry", "unknown-type"],
+        "in the order of the text"
+    );
+}
+
+#[test]
+fn flowcraft_079_080_083_084_the_shape_of_a_graph_is_known() {
+    let one = compiled(graph(json!([passes("a")]), &[("a", "__end__")])).metadata();
+    assert_eq!((one.node_count, one.edge_count, one.max_depth, one.has_cycles), (1, 1, 1, false));
+    let two = compiled(graph(json!([passes("a"), passes("b")]), &[("a", "b"), ("b", "__end__")])).metadata();
+    assert_eq!(two.max_depth, 2);
+    let three = json!([passes("a"), passes("b"), passes("c")]);
+    assert!(compiled(graph(three.clone(), &[("a", "b"), ("a", "c")])).metadata().has_parallel);
+    assert!(!compiled(graph(three, &[("a", "b if x"), ("a", "c")])).metadata().has_parallel);
+    let looped = graph(json!([passes("a"), passes("b")]), &[("a", "b"), ("b", "a if x"), ("b", "__end__")]);
+    assert!(compiled(looped).metadata().has_cycles);
+}
+
+#[test]
+fn flowcraft_081_082_conditions_are_checked_where_they_stand() {
+    let (graph, findings) = read(
+        "name: g\nentry: a\nnodes:\n  - {id: a, type: passthrough, skip_condition: 'x >>>> 3'}\nedges:\n  - {from: a, to: a, condition: 1 + 2}\n",
+        &NodeTypes::standard(),
+    );
+    assert!(graph.is_none());
+    let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.path.as_str())).collect();
+    assert_eq!(
+        found,
+        [("invalid-condition", "/nodes/0/skip_condition"), ("invalid-condition", "/edges/0/condition")]
+    );
+    assert!(findings.iter().all(|finding| finding.place.is_some()));
+    let skipped = super::graph(json!([{"id": "a", "type": "passthrough", "skip_condition": "x == 1"}]), &[]);
+    assert_eq!(compiled(skipped).definition().nodes[0].skip_condition.as_deref(), Some("x == 1"));
+}
+
+#[test]
+fn flowcraft_085_a_channel_of_its_own_without_a_question_is_noticed() {
+    let warns = |config: Value| {
+        codes(graph(json!([{"id": "a", "type": "llm", "config": config}]), &[("a", "__end__")]))
+            .contains(&"llm-isolated-messages-no-fallback")
+    };
+    assert!(warns(json!({"messages_key": "own"})));
+    assert!(!warns(json!({"messages_key": "own", "query_fallback": true})));
+    assert!(!warns(json!({"messages_key": "messages"})));
+    assert!(!warns(json!({})));
+}
+
+#[test]
+fn flowcraft_086_087_branches_without_a_default_or_a_join_are_noticed() {
+    let three = json!([passes("a"), passes("b"), passes("c")]);
+    let choices = [("a", "b if x"), ("a", "c if y"), ("b", "__end__"), ("c", "__end__")];
+    assert!(codes(graph(three.clone(), &choices)).contains(&"missing-default-branch"));
+    let with_default = [&choices[..], &[("a", "__end__")]].concat();
+    assert!(!codes(graph(three.clone(), &with_default)).contains(&"missing-default-branch"));
+    let fork = [("a", "b"), ("a", "c"), ("b", "__end__"), ("c", "__end__")];
+    assert!(codes(graph(three, &fork)).contains(&"parallel-no-join"));
+    let four = json!([passes("a"), passes("b"), passes("c"), passes("d")]);
+    let joined = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("d", "__end__")];
+    assert_eq!(codes(graph(four, &joined)), [""; 0]);
+}
+
+#[test]
+fn flowcraft_088_references_are_checked() {
+    let of = |text: &str| {
+        codes(graph(
+            json!([{"id": "t", "type": "template", "config": {"template": text}}]),
+            &[("t", "__end__")],
+        ))
+    };
+    assert_eq!(of("${foo.bar}"), ["unknown-variable-scope"]);
+    assert_eq!(of("${foo}"), ["invalid-variable-ref"]);
+    assert_eq!(of("${board.query}"), [""; 0]);
+}
+
+#[test]
+fn flowcraft_089_090_what_is_never_reached_and_loops_without_an_end_are_noticed() {
+    let nodes = json!([passes("a"), passes("z"), passes("m")]);
+    let (_, findings) = read(
+        &graph(nodes, &[("a", "__end__"), ("z", "m"), ("m", "__end__")]).to_string(),
+        &NodeTypes::standard(),
+    );
+    let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.path.as_str())).collect();
+    assert_eq!(
+        found,
+        [("unreachable-node", "/nodes/1/id"), ("unreachable-node", "/nodes/2/id")],
+        "in the order of the text"
+    );
+    let two = json!([passes("a"), passes("b")]);
+    assert!(codes(graph(two.clone(), &[("a", "b"), ("b", "a")])).contains(&"unguarded-cycle"));
+    for way_out in ["a if x", "__end__"] {
+        assert!(
+            !codes(graph(two.clone(), &[("a", "b"), ("b", "a if y"), ("b", way_out)]))
+                .contains(&"unguarded-cycle")
+        );
+    }
+}
+
+#[test]
+fn a_node_that_ends_nowhere_is_fine_and_an_unreachable_end_is_noticed() {
+    let two = json!([passes("a"), passes("b")]);
+    assert_eq!(codes(graph(two.clone(), &[("a", "b")])), [""; 0], "a node without edges is an end");
+    let endless = codes(graph(two, &[("a", "b"), ("b", "a")]));
+    assert!(endless.contains(&"unreachable-end"), "{endless:?}");
+}
+
+#[test]
+fn flowcraft_091_unknown_fields_and_types_are_mistakes_with_what_was_meant() {
+    let (_, findings) = read(
+        &graph(json!([{"id": "a", "type": "template", "config": {"tempalte": "x"}}, {"id": "b", "type": "lllm"}]), &[]).to_string(),
+        &NodeTypes::standard(),
+    );
+    let told: Vec<_> =
+        findings.iter().map(|finding| (finding.code, finding.help.clone().unwrap_or_default())).collect();
+    assert!(
+        told.iter().any(|(code, help)| *code == "unknown-field" && help.contains("template")),
+        "{told:?}"
+    );
+    assert!(told.iter().any(|(code, help)| *code == "unknown-type" && help.contains("llm")), "{told:?}");
+    assert!(codes(json!({"name": "g", "entry": "a", "nodes": [{"id": "a"}]})).contains(&"missing-field"));
+}
+
+#[test]
+fn json_and_yaml_are_the_same_graph() {
+    let yaml = "name: g\nentry: a\nnodes:\n  - id: a\n    type: template\n    config: {template: 'Hi {{.name}}'}\nedges:\n  - {from: a, to: __end__}\n";
+    let json = r#"{"name":"g","entry":"a","nodes":[{"id":"a","type":"template","config":{"template":"Hi {{.name}}"}}],"edges":[{"from":"a","to":"__end__"}]}"#;
+    let (one, other) = (read(yaml, &NodeTypes::standard()), read(json, &NodeTypes::standard()));
+    assert_eq!(one.0.unwrap().definition(), other.0.unwrap().definition());
+    assert!(one.1.is_empty() && other.1.is_empty());
+}
+
+#[test]
+fn the_schema_knows_every_type_of_node() {
+    let schema = schema(&NodeTypes::standard());
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let good =
+        graph(json!([{"id": "a", "type": "template", "config": {"template": "x"}}]), &[("a", "__end__")]);
+    assert!(validator.is_valid(&good));
+    let bad = graph(json!([{"id": "a", "type": "template", "config": {"tempalte": "x"}}]), &[]);
+    assert!(!validator.is_valid(&bad));
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/graph.schema.json"), text).unwrap();
+    }
+    let published: Value = serde_json::from_str(
+        &std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/graph.schema.json")).unwrap(),
+    )
+    .unwrap();
+    assert_eq!(published, schema, "write it anew: UPDATE_SCHEMA=1 cargo test -p convoke-graph schema");
+}

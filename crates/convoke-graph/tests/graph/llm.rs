@@ -1,0 +1,193 @@
+//! Cases 172 to 187: the `llm` node.
+
+use convoke_core::{FinishReason, Message, ModelError, ModelErrorKind, Role, Usage};
+use convoke_models::{Match, Reply, ScriptedModel};
+use serde_json::{Value, json};
+
+use super::{Home, echo, graph};
+
+fn asks(config: Value) -> Value {
+    graph(json!([{"id": "llm", "type": "llm", "config": config}]), &[("llm", "__end__")])
+}
+
+fn loops(config: Value) -> Value {
+    graph(json!([{"id": "llm", "type": "llm", "config": config}]), &[("llm", "llm if tool_pending")])
+}
+
+#[tokio::test]
+async fn flowcraft_172_181_the_configuration_becomes_the_request() {
+    let home = Home::new().tool(echo());
+    let config = json!({"system_prompt": "Be brief.", "temperature": "0", "max_tokens": "${board.most}",
+        "tool_names": ["echo"], "output_key": "said", "thinking": "true"});
+    let board = home.done(asks(config), json!({"query": "hi", "most": "20"})).await;
+    let request = home.model.last_request().unwrap();
+    assert_eq!((request.params.temperature, request.params.max_tokens), (Some(0.0), Some(20)));
+    assert!(request.params.reasoning.is_some());
+    assert_eq!(request.tools.len(), 1);
+    assert_eq!(board.text("said"), "Hello.");
+    let ports = home.types.get("llm").unwrap().ports(&json!({"output_key": "said"}));
+    assert_eq!(ports.outputs[0].name, "said");
+    Home::new().done(asks(json!({})), json!({"query": "hi"})).await;
+    let (compiled, findings) =
+        convoke_graph::read(&asks(json!({"temperature": "not-a-number"})).to_string(), &home.types);
+    assert!(compiled.is_none());
+    assert_eq!(findings[0].path, "/nodes/0/config/temperature");
+}
+
+#[tokio::test]
+async fn flowcraft_173_a_model_that_fails_fails_the_node() {
+    let fault = |kind| Reply::error(ModelError::new(kind, "down"));
+    let home = Home::with_model(ScriptedModel::replies([fault(ModelErrorKind::InvalidRequest)]));
+    let error = home.failed(asks(json!({})), json!({"query": "hi"})).await;
+    assert!(error.contains("`llm`") && error.contains("down"), "{error}");
+    let cut = Reply::text("a b c").fail_after(1, ModelError::new(ModelErrorKind::InvalidRequest, "cut"));
+    let home = Home::with_model(ScriptedModel::replies([cut]));
+    assert!(home.failed(asks(json!({})), json!({"query": "hi"})).await.contains("cut"));
+    let unknown = home.failed(asks(json!({"model": "nobody/none"})), json!({"query": "hi"})).await;
+    assert!(unknown.contains("nobody/none"), "{unknown}");
+}
+
+#[tokio::test]
+async fn flowcraft_174_175_the_conversation_goes_on() {
+    let home = Home::with_model(ScriptedModel::replies(["hello world"]));
+    let board = home.done(asks(json!({"system_prompt": "Be kind."})), json!({"query": "hi"})).await;
+    let roles: Vec<Role> = board.channel("").iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant], "the instructions are the node's, not the channel's");
+    assert_eq!(board.text("response"), "hello world");
+    let sent = home.model.last_request().unwrap();
+    assert_eq!(sent.messages.iter().next().unwrap().text(), "Be kind.");
+    let tokens: Vec<String> = home
+        .heard
+        .all()
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            convoke_core::EventKind::MessageDelta { text, .. } => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tokens.concat(), "hello world");
+    let home = Home::new().node("system", |call| {
+        Box::pin(
+            async move { Ok(call.board.set_channel("", [Message::system("Mine."), Message::user("hi")])?) },
+        )
+    });
+    let nodes = json!([{"id": "s", "type": "system"}, {"id": "llm", "type": "llm", "config": {"system_prompt": "Be kind."}}]);
+    home.done(graph(nodes, &[("s", "llm")]), json!({})).await;
+    let sent = home.model.last_request().unwrap();
+    let system: Vec<String> =
+        sent.messages.iter().filter(|message| message.role == Role::System).map(Message::text).collect();
+    assert_eq!(system, ["Mine."]);
+}
+
+#[tokio::test]
+async fn flowcraft_177_187_an_answer_in_json_becomes_a_value_or_a_typed_error() {
+    for (said, expected) in [
+        ("{\"intent\": \"qa\"}", json!({"intent": "qa"})),
+        ("[1, 2]", json!([1, 2])),
+        ("Sure: {\"intent\": \"qa\"} as asked", json!({"intent": "qa"})),
+        ("```\n[9]\n```\n```json\n{\"intent\": \"qa\"}\n```", json!({"intent": "qa"})),
+        ("```JSON\r\n{\"a\": 1}\r\n```", json!({"a": 1})),
+        ("```text\nno\n```\n{\"b\": 2}", json!({"b": 2})),
+        ("7 and null, then {\"c\": 3}", json!({"c": 3})),
+        ("- item one\n{\"d\": [{}]}", json!({"d": [{}]})),
+        ("a {broken} then {\"e\": 5}", json!({"e": 5})),
+    ] {
+        let home = Home::with_model(ScriptedModel::replies([said]));
+        let board =
+            home.done(asks(json!({"json_mode": true, "output_key": "intent"})), json!({"query": "hi"})).await;
+        assert_eq!(board.get("intent"), Some(&expected), "{said}");
+    }
+    for said in ["no json", "42", "\"text\"", "null", "{broken"] {
+        let home = Home::with_model(ScriptedModel::replies([said]));
+        let error = home.failed(asks(json!({"json_mode": true})), json!({"query": "hi"})).await;
+        assert!(error.contains("JSON"), "{said}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_json_answer_is_no_stale_one() {
+    let home = Home::with_model(ScriptedModel::replies(["not json"]));
+    let outcome = home
+        .run(asks(json!({"json_mode": true, "output_key": "k"})), json!({"query": "hi", "k": {"old": 1}}))
+        .await;
+    assert!(outcome.error.is_some(), "an old value is not taken for a new one");
+}
+
+#[tokio::test]
+async fn flowcraft_178_066_usage_adds_up() {
+    let used = |input_tokens, output_tokens| Usage { input_tokens, output_tokens, ..Usage::default() };
+    let model = ScriptedModel::replies([
+        Reply::tool("echo", json!({"text": "x"})).usage(used(100, 50)),
+        Reply::text("done").usage(used(10, 5)),
+    ]);
+    let home = Home::with_model(model).tool(echo());
+    let board = home.done(loops(json!({"tool_names": ["echo"]})), json!({"query": "hi"})).await;
+    assert_eq!((board.usage().input_tokens, board.usage().output_tokens), (110, 55));
+}
+
+#[tokio::test]
+async fn flowcraft_142_143_179_tools_are_called_and_their_calls_kept() {
+    let model = ScriptedModel::builder()
+        .when(Match::has_tool_result(), "Both are known.")
+        .otherwise(Reply::tool("echo", json!({"text": "a"})).and_tool("missing", json!({})))
+        .build();
+    let home = Home::with_model(model).tool(echo());
+    let board = home.done(asks(json!({"tool_names": ["echo"]})), json!({"query": "hi"})).await;
+    assert_eq!(board.get("tool_pending"), Some(&json!(true)));
+    assert_eq!(board.channel("").iter().last().unwrap().role, Role::Tool);
+    let calls = board.get(convoke_graph::TOOL_CALLS).unwrap();
+    assert_eq!(
+        (&calls[0]["name"], &calls[0]["args"], &calls[0]["result"], &calls[0]["status"]),
+        (&json!("echo"), &json!({"text": "a"}), &json!("echo a"), &json!("success"))
+    );
+    assert_eq!((&calls[1]["name"], &calls[1]["status"]), (&json!("missing"), &json!("error")));
+    let quiet = Home::new().done(asks(json!({})), json!({"query": "hi"})).await;
+    assert_eq!(quiet.get(convoke_graph::TOOL_CALLS), None);
+}
+
+#[tokio::test]
+async fn flowcraft_180_a_tool_that_was_not_offered_is_not_called() {
+    let model = ScriptedModel::builder()
+        .when(Match::has_tool_result(), "Fine.")
+        .otherwise(Reply::tool("echo", json!({"text": "a"})))
+        .build();
+    let other = convoke_agent::FunctionTool::new(
+        "other",
+        "Does something.",
+        |_: serde_json::Map<String, Value>| async { Ok::<_, convoke_core::Error>("done") },
+    );
+    let home = Home::with_model(model).tool(echo()).tool(other);
+    let board = home.done(loops(json!({"tool_names": ["other"]})), json!({"query": "hi"})).await;
+    let calls = board.get(convoke_graph::TOOL_CALLS).unwrap();
+    assert_eq!(calls[0]["status"], "error");
+    assert!(calls[0]["result"].as_str().unwrap().contains("not offered"));
+}
+
+#[tokio::test]
+async fn flowcraft_182_183_steps_are_kept_and_the_query_is_asked_once() {
+    let home = Home::new();
+    let config = json!({"messages_key": "own", "query_fallback": true, "track_steps": true});
+    let twice = graph(
+        json!([{"id": "a", "type": "llm", "config": config}, {"id": "b", "type": "llm", "config": config}]),
+        &[("a", "b")],
+    );
+    let board = home.done(twice, json!({"query": "hi"})).await;
+    let said: Vec<String> = board.channel("own").iter().map(Message::text).collect();
+    assert_eq!(said, ["hi", "Hello.", "Hello."], "it was the last thing that was asked");
+    assert_eq!(board.typed::<Vec<Value>>("agent_steps").unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn flowcraft_186_nothing_to_ask_is_an_error_and_nobody_is_asked() {
+    let home = Home::new();
+    let error = home.failed(asks(json!({})), json!({})).await;
+    assert!(error.contains("nothing to ask"), "{error}");
+    assert_eq!(home.model.calls(), 0);
+}
+
+#[tokio::test]
+async fn a_reply_that_was_cut_off_is_no_answer() {
+    let home =
+        Home::with_model(ScriptedModel::replies([Reply::text("half of").finish(FinishReason::Length)]));
+    assert!(!home.failed(asks(json!({})), json!({"query": "hi"})).await.is_empty());
+}

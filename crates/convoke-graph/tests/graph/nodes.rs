@@ -1,0 +1,371 @@
+//! Cases 188 to 197: the other nodes.
+
+use convoke_core::{Answer, RunStatus};
+use convoke_models::{Match, Reply, ScriptedModel};
+use serde_json::{Value, json};
+
+use super::{Home, echo, graph, passes, writes};
+
+fn one(kind: &str, config: Value) -> Value {
+    graph(json!([{"id": "n", "type": kind, "config": config}]), &[("n", "__end__")])
+}
+
+#[tokio::test]
+async fn flowcraft_188_router_and_ifelse_say_where_to_go() {
+    let home = Home::new();
+    let routes = json!({"routes": [{"condition": "x == 1", "target": "one"}, {"condition": "x > 1", "target": "more"}, {"target": "rest"}]});
+    for (x, target) in [(1, "one"), (5, "more"), (0, "rest")] {
+        assert_eq!(
+            home.done(one("router", routes.clone()), json!({"x": x})).await.text("route_target"),
+            target
+        );
+    }
+    let none = json!({"routes": [{"condition": "x == 1", "target": "one"}]});
+    assert_eq!(home.done(one("router", none), json!({"x": 2})).await.get("route_target"), Some(&json!("")));
+    let conditions = json!({"conditions": [{"expression": "x == 1"}, {"expression": "x == 2"}]});
+    for (x, result) in [(1, "if"), (2, "elif_1"), (3, "else")] {
+        assert_eq!(
+            home.done(one("ifelse", conditions.clone()), json!({"x": x})).await.text("branch_result"),
+            result
+        );
+    }
+    let wrong = home.compiled(one("ifelse", json!({"conditions": [{"expression": "x >>> 1"}]}))).unwrap_err();
+    assert_eq!(wrong.findings[0].path, "/nodes/0/config/conditions/0/expression");
+}
+
+#[tokio::test]
+async fn flowcraft_189_templates_are_filled_in_once() {
+    let home = Home::new();
+    let template = json!({"template": "{{.name}}|{{.none}}|{{.unknown}}|{{.object}}|{{.trap}}|{{ .name }}"});
+    let vars = json!({"name": "Ada", "object": {"a": [1]}, "trap": "{{.name}}"});
+    let nodes =
+        json!([writes("w", json!({"none": null})), {"id": "t", "type": "template", "config": template}]);
+    let board = home.done(graph(nodes, &[("w", "t")]), vars).await;
+    assert_eq!(board.text("template_output"), "Ada||{{.unknown}}|{\"a\":[1]}|{{.name}}|{{ .name }}");
+}
+
+#[tokio::test]
+async fn flowcraft_141_190_answers_are_told_and_kept() {
+    let home = Home::new();
+    let vars = json!({"a": "one", "b": "", "d": {"x": 1}});
+    let board = home.done(one("answer", json!({"keys": ["a", "b", "c", "d"]})), vars.clone()).await;
+    assert_eq!(board.text("answer"), "one\n{\"x\":1}");
+    assert_eq!(home.heard.custom("graph.answer"), [json!("one\n{\"x\":1}")]);
+    let home = Home::new();
+    let board = home.done(one("answer", json!({"template": "{{.a}}!", "stream": false})), vars).await;
+    assert_eq!(board.text("answer"), "one!");
+    assert!(home.heard.custom("graph.answer").is_empty());
+}
+
+#[tokio::test]
+async fn flowcraft_191_the_assigner_writes() {
+    let assignments = json!({"assignments": [
+        {"target": "copy", "source": "a.b", "value": 0, "expression": "1"},
+        {"target": "fixed", "value": [1], "expression": "1"},
+        {"target": "sum", "expression": "n + 1"},
+        {"target": "a.c.d", "value": true},
+    ]});
+    let board = Home::new().done(one("assigner", assignments), json!({"a": {"b": "x"}, "n": 2})).await;
+    assert_eq!(
+        (board.text("copy"), board.get("fixed"), board.get("sum")),
+        ("x", Some(&json!([1])), Some(&json!(3)))
+    );
+    assert_eq!(board.get("a"), Some(&json!({"b": "x", "c": {"d": true}})));
+    let reserved = one("assigner", json!({"assignments": [{"target": "__usage", "value": 1}]}));
+    assert!(Home::new().failed(reserved, json!({})).await.contains("`__usage` cannot be written"));
+}
+
+#[tokio::test]
+async fn flowcraft_192_a_loopguard_counts() {
+    let looping = |config: Value| {
+        graph(
+            json!([{"id": "g", "type": "loopguard", "config": config}]),
+            &[("g", "g if not loop_count_exceeded")],
+        )
+    };
+    let board = Home::new().done(looping(json!({"max_count": 3})), json!({})).await;
+    assert_eq!(
+        (board.get("loop_count"), board.get("loop_count_exceeded")),
+        (Some(&json!(3)), Some(&json!(true)))
+    );
+    let board = Home::new().done(looping(json!({"max_count": 2, "counter_key": "mine"})), json!({})).await;
+    assert_eq!(board.get("mine"), Some(&json!(2)));
+}
+
+#[tokio::test]
+async fn flowcraft_193_the_aggregator_leaves_out_what_is_not_there() {
+    let vars = json!({"a": 1, "c": "x"});
+    for (mode, expected) in [
+        ("array", json!([1, "x"])),
+        ("concat", json!("1\nx")),
+        ("map", json!({"a": 1, "b": null, "c": "x"})),
+        ("last", json!("x")),
+    ] {
+        let config = json!({"input_keys": ["a", "b", "c"], "mode": mode});
+        assert_eq!(
+            Home::new().done(one("aggregator", config), vars.clone()).await.get("aggregated"),
+            Some(&expected),
+            "{mode}"
+        );
+    }
+    let unknown =
+        Home::new().compiled(one("aggregator", json!({"input_keys": [], "mode": "sum"}))).unwrap_err();
+    assert_eq!(unknown.findings[0].path, "/nodes/0/config/mode");
+}
+
+/// A shell whose commands succeed unless they are called `false`.
+fn shell() -> convoke_agent::FunctionTool {
+    convoke_agent::FunctionTool::new(
+        "bash",
+        "Runs it.",
+        |arguments: serde_json::Map<String, Value>| async move {
+            let command = arguments["command"].as_str().unwrap_or_default().to_owned();
+            if command == "false" {
+                Err(convoke_core::Error::permanent("exit status 1"))
+            } else {
+                Ok(format!("ran {command};"))
+            }
+        },
+    )
+}
+
+#[tokio::test]
+async fn flowcraft_194_a_gate_stops_at_the_first_command_that_fails() {
+    let home = Home::new().tool(shell());
+    let board = home.done(one("gate", json!({"commands": ["one", "false", "two"]})), json!({})).await;
+    assert_eq!((board.text("gate_result"), board.text("gate_result_failed_command")), ("fail", "false"));
+    assert!(board.text("gate_result_output").starts_with("ran one;"));
+    let board = home.done(one("gate", json!({"commands": ["one", "two"]})), json!({})).await;
+    assert_eq!((board.text("gate_result"), board.text("gate_result_output")), ("pass", "ran one;ran two;"));
+    let lacking = Home::new().compiled(one("gate", json!({"commands": ["x"]}))).unwrap();
+    let problems = lacking.equip(Default::default()).err().unwrap();
+    assert!(problems[0].contains("`n`") && problems[0].contains("bash"), "{problems:?}");
+}
+
+#[tokio::test]
+async fn flowcraft_195_125_049_an_approval_belongs_to_its_node() {
+    let home = Home::new();
+    let two = graph(
+        json!([{"id": "first", "type": "approval", "config": {"prompt": "One?"}},
+            {"id": "second", "type": "approval", "config": {"prompt": "Two?"}}, passes("out")]),
+        &[("first", "second"), ("second", "out")],
+    );
+    let outcome = home.run(two.clone(), json!({})).await;
+    assert_eq!(outcome.status, RunStatus::Suspended);
+    assert_eq!(outcome.state.get("approval_request"), Some(&json!({"prompt": "One?", "node_id": "first"})));
+    assert_eq!(outcome.state.text(convoke_graph::INTERRUPTED_NODE), "first");
+    let again = home.resume(two.clone(), &outcome.run).await;
+    assert_eq!(again.status, RunStatus::Suspended, "nobody has answered");
+    home.answer(&outcome.run, Answer::approve()).await;
+    let next = home.resume(two.clone(), &outcome.run).await;
+    assert_eq!(next.status, RunStatus::Suspended, "the first decision is not the second");
+    assert_eq!(next.state.text(convoke_graph::INTERRUPTED_NODE), "second");
+    home.answer(&outcome.run, Answer::reject("no")).await;
+    let board = home.resume(two, &outcome.run).await.completed().unwrap();
+    assert_eq!((board.text("approval_status"), board.text("approval_comment")), ("rejected", "no"));
+    assert_eq!(board.get(convoke_graph::INTERRUPTED_NODE), None);
+}
+
+#[tokio::test]
+async fn flowcraft_196_an_iteration_goes_through_a_list() {
+    let mut made = one("iteration", json!({"input_key": "words", "graph": "shout"}));
+    made["graphs"] = json!({"shout": graph(
+        json!([{"id": "t", "type": "template", "config": {"template": "{{.index}}:{{.item}}", "output_key": "answer"}}]), &[])});
+    let board = Home::new().done(made.clone(), json!({"words": ["a", "b"]})).await;
+    assert_eq!(board.get("iteration_results"), Some(&json!(["0:a", "1:b"])));
+    assert!(Home::new().failed(made, json!({"words": "a"})).await.contains("`words`"));
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
+async fn flowcraft_196_197_199_scripts_are_functions_of_the_board() {
+    let run = |source: &str, vars: Value| {
+        let made = one("script", json!({"source": source, "config": {"step": 2}}));
+        async move { Home::new().run(made, vars).await.completed() }
+    };
+    let board = run("board.setVar('n', board.getVar('n') + config.step)", json!({"n": 1})).await.unwrap();
+    assert_eq!(board.get("n"), Some(&json!(3)));
+    let board =
+        run("board.setVar('m', board.getVar('missing')); signal.done(); board.setVar('n', 0)", json!({}))
+            .await
+            .unwrap();
+    assert_eq!((board.get("m"), board.get("n")), (Some(&Value::Null), None));
+    run("globalThis.leaked = 1; config.leaked = 1", json!({})).await.unwrap();
+    let asks = "board.setVar('seen', typeof leaked + typeof config.leaked)";
+    let twenty = futures_util::future::join_all((0..20).map(|_| run(asks, json!({})))).await;
+    assert!(twenty.into_iter().all(|board| board.unwrap().text("seen") == "undefinedundefined"));
+    let error = run("throw new Error('bad')", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("`n`") && error.contains("bad"), "{error}");
+    let error = run("signal.error('not good')", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("not good"), "{error}");
+    assert!(run("board.setVar('__usage', 1)", json!({})).await.is_err());
+    assert!(run("Math.random()", json!({})).await.is_err());
+    assert!(run("new Date()", json!({})).await.is_err());
+    assert!(
+        run("let a = []; while (true) { a.push(new Array(100000).fill('x')) }", json!({})).await.is_err()
+    );
+    assert!(run("while (true) {}", json!({})).await.unwrap_err().to_string().contains("longer than"));
+    let each = one(
+        "iteration",
+        json!({"input_key": "items",
+        "body_script": "if (board.getVar('__iteration_index') !== 1) board.setVar('__iteration_result', board.getVar('__iteration_item') * 2)"}),
+    );
+    let board = Home::new().done(each, json!({"items": [1, 2, 3]})).await;
+    assert_eq!(
+        board.get("iteration_results"),
+        Some(&json!([2, null, 6])),
+        "a result is not left over from the item before"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_node_calls_a_tool() {
+    let home = Home::new().tool(echo());
+    let board = home
+        .done(
+            one("tool", json!({"tool": "echo", "arguments": {"text": "${board.query}"}})),
+            json!({"query": "hi"}),
+        )
+        .await;
+    assert_eq!(board.text("tool_output"), "echo hi");
+}
+
+#[tokio::test]
+async fn an_agent_node_works_until_it_has_an_answer() {
+    let model = ScriptedModel::builder()
+        .when(Match::has_tool_result(), "It said: echo a")
+        .otherwise(Reply::tool("echo", json!({"text": "a"})))
+        .build();
+    let home = Home::with_model(model).tool(echo());
+    let board =
+        home.done(one("agent", json!({"prompt": "Try it.", "tool_names": ["echo"]})), json!({})).await;
+    assert_eq!(board.text("response"), "It said: echo a");
+    assert!(board.usage().output_tokens > 0);
+}
+
+#[tokio::test]
+async fn a_graph_within_a_graph_has_a_board_of_its_own() {
+    let mut made =
+        one("graph", json!({"graph": "inner", "inputs": {"x": "${board.given}"}, "output_key": "got"}));
+    made["graphs"] = json!({"inner": graph(json!([writes("w", json!({"leak": 1})),
+        {"id": "a", "type": "answer", "config": {"template": "<{{.x}}>"}}]), &[("w", "a")])});
+    let board = Home::new().done(made, json!({"given": "g"})).await;
+    assert_eq!((board.text("got"), board.get("leak")), ("<g>", None));
+    let unknown = Home::new().compiled(one("graph", json!({"graph": "nosuch"}))).unwrap_err();
+    assert_eq!(unknown.findings[0].code, "unknown-graph");
+}
+
+#[tokio::test]
+async fn flowcraft_132_133_134_ports_are_checked_before_and_after() {
+    use convoke_graph::{Port, PortType, Ports};
+    use std::sync::Arc;
+
+    struct Ported;
+
+    impl convoke_graph::NodeType for Ported {
+        fn name(&self) -> &str {
+            "ported"
+        }
+
+        fn schema(&self) -> Value {
+            json!({"type": "object"})
+        }
+
+        fn ports(&self, _: &Value) -> Ports {
+            let mut ports = Ports::writing([("out", PortType::String)]);
+            ports.inputs =
+                vec![Port::required("in", PortType::Integer), Port::optional("more", PortType::Any)];
+            ports
+        }
+
+        fn build(&self, _: &convoke_graph::NodeSite<'_>) -> Result<Arc<dyn convoke_graph::Node>, String> {
+            Ok(Arc::new(super::ProbeNode(Arc::new(|call| {
+                Box::pin(async move {
+                    if call.board.get("silent").is_none() {
+                        call.board.set("out", "x")?;
+                    }
+                    Ok(())
+                })
+            }))))
+        }
+    }
+
+    let mut home = Home::new();
+    home.types = home.types.with(Ported);
+    let missing = home.failed(one("ported", json!({})), json!({})).await;
+    assert!(missing.contains("needs `in`"), "{missing}");
+    home.done(one("ported", json!({})), json!({"in": 1})).await;
+    home.done(one("ported", json!({"in": 1})), json!({})).await;
+    let silent = home.failed(one("ported", json!({})), json!({"in": 1, "silent": true})).await;
+    assert!(silent.contains("was to write `out`"), "{silent}");
+
+    let fed = graph(
+        json!([{"id": "t", "type": "template", "config": {"template": "x", "output_key": "in"}},
+        {"id": "p", "type": "ported"}]),
+        &[("t", "p")],
+    );
+    let (_, findings) = convoke_graph::read(&fed.to_string(), &home.types);
+    assert!(findings.iter().any(|finding| finding.code == "port-incompatible"), "{findings:?}");
+
+    assert!(PortType::Float.accepts(PortType::Integer) && !PortType::Integer.accepts(PortType::Float));
+    assert!(PortType::Any.accepts(PortType::Usage) && PortType::Usage.accepts(PortType::Any));
+    assert!(PortType::String.accepts(PortType::String) && !PortType::String.accepts(PortType::Messages));
+}
+
+#[tokio::test]
+async fn what_nobody_writes_is_noticed_with_what_was_meant() {
+    let codes = |template: &str| {
+        let made = one("template", json!({"template": template}));
+        let (_, findings) = convoke_graph::read(&made.to_string(), &Home::new().types);
+        findings
+            .iter()
+            .map(|finding| (finding.code, finding.help.clone().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(codes("${board.qeury}"), [("unwritten-variable", "did you mean `query`?".to_owned())]);
+    assert!(codes("${board.other:1} ${board.query} ${board.__usage}").is_empty());
+    let silent = one("llm", json!({"prompt": "hi"}));
+    let (_, findings) = convoke_graph::read(&silent.to_string(), &Home::new().types);
+    assert_eq!(
+        findings[0].help.as_deref(),
+        Some("add a node of type `answer`, or write `answer_key: response`")
+    );
+}
+
+#[tokio::test]
+async fn knowledge_is_searched_and_cited() {
+    use convoke_core::{BoxFuture, Error, Passage, PassageSource, Retriever};
+    struct Shelf;
+    impl Retriever for Shelf {
+        fn retrieve<'a>(
+            &'a self,
+            query: &'a str,
+            limit: usize,
+        ) -> BoxFuture<'a, Result<Vec<Passage>, Error>> {
+            Box::pin(async move {
+                let source = PassageSource { document: "looms.md".to_owned(), ..PassageSource::default() };
+                Ok(vec![Passage { text: format!("about {query}"), source, score: 1.0 }; limit])
+            })
+        }
+    }
+    let mut home = Home::new();
+    home.equipment.knowledge = Some(std::sync::Arc::new(|name| match name {
+        "" | "shelf" => Ok(std::sync::Arc::new(Shelf) as std::sync::Arc<dyn Retriever>),
+        other => Err(format!("there is no knowledge `{other}`")),
+    }));
+    let board =
+        home.done(one("knowledge", json!({"dataset": "shelf", "top_k": 2})), json!({"query": "cloth"})).await;
+    let found = board.get("results").unwrap();
+    assert_eq!((&found[1]["text"], &found[1]["document"]), (&json!("about cloth"), &json!("looms.md")));
+    let unknown = home.compiled(one("knowledge", json!({"dataset": "nosuch"}))).unwrap();
+    assert!(unknown.equip(home.equipment.clone()).err().unwrap()[0].contains("nosuch"));
+}
+
+#[tokio::test]
+async fn flowcraft_126_waiting_for_a_person_is_not_tried_again() {
+    let home = Home::new();
+    let waits = graph(json!([{"id": "ok", "type": "approval", "retries": 3}]), &[]);
+    let outcome = home.run(waits, json!({})).await;
+    assert_eq!((outcome.status, outcome.questions().len()), (RunStatus::Suspended, 1));
+    assert_eq!(home.store.questions(Some(&outcome.run)).await.unwrap().len(), 1);
+}

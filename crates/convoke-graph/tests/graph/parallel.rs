@@ -1,0 +1,262 @@
+//! Cases 136, 156 to 171: branches, joins, and what they come to together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use convoke_core::{Error, Message, Part, RunStatus, ToolCall, Usage};
+use convoke_graph::{INTERRUPTED_NODE, MergeConflict};
+use convoke_models::{Match, Reply, ScriptedModel};
+use serde_json::{Value, json};
+
+use super::executor::assert_paired;
+use super::{Home, graph, passes, writes};
+
+fn fork(a: Value, b: Value) -> Value {
+    graph(
+        json!([passes("start"), a, b, passes("join")]),
+        &[("start", "a"), ("start", "b"), ("a", "join"), ("b", "join"), ("join", "__end__")],
+    )
+}
+
+fn count(home: &Home, id: &str) -> usize {
+    home.ran().iter().filter(|ran| ran.split('#').next() == Some(id)).count()
+}
+
+#[tokio::test]
+async fn flowcraft_156_both_branches_are_kept_and_the_join_runs_once() {
+    let home = Home::new();
+    let sets = |id: &str, key: &str| json!({"id": id, "type": "assigner", "config": {"assignments": [{"target": key, "value": "${board.given} by ${board.who:nobody}"}]}});
+    let board = home.done(fork(sets("a", "x"), sets("b", "y")), json!({"given": "this"})).await;
+    assert_eq!((board.text("x"), board.text("y")), ("this by nobody", "this by nobody"));
+    assert_eq!(count(&home, "join"), 1);
+}
+
+#[tokio::test]
+async fn flowcraft_136_arms_of_different_length_join_once() {
+    let home = Home::new();
+    let nodes = json!([passes("start"), passes("a"), passes("b"), passes("b2"), passes("b3"),
+        {"id": "join", "type": "loopguard"}]);
+    let edges = [
+        ("start", "a"),
+        ("start", "b"),
+        ("b", "b2"),
+        ("b2", "b3"),
+        ("a", "join"),
+        ("b3", "join"),
+        ("join", "__end__"),
+    ];
+    let board = home.done(graph(nodes, &edges), json!({})).await;
+    assert_eq!((count(&home, "join"), board.get("loop_count")), (1, Some(&json!(1))));
+}
+
+#[tokio::test]
+async fn a_join_waits_for_activated_paths_only() {
+    let home = Home::new();
+    let nodes = json!([passes("start"), passes("a"), passes("b"), passes("join")]);
+    let edges = [("start", "a if x"), ("start", "b if not x"), ("a", "join"), ("b", "join")];
+    home.done(graph(nodes, &edges), json!({"x": true})).await;
+    assert_eq!((count(&home, "a"), count(&home, "b"), count(&home, "join")), (1, 0, 1));
+}
+
+#[tokio::test]
+async fn flowcraft_157_158_what_one_branch_changed_stays_changed() {
+    for reducer in ["error", "first", "last"] {
+        let home = Home::new().node("says", |call| {
+            Box::pin(async move { Ok(call.board.push("", Message::assistant(call.id))?) })
+        });
+        let mut one = fork(writes("a", json!({"k": "new"})), json!({"id": "b", "type": "says"}));
+        one["merge"] = json!({"*": reducer});
+        let board = home.done(one, json!({"k": "old", "query": "hi"})).await;
+        assert_eq!(board.text("k"), "new", "{reducer}");
+        assert_eq!(board.channel("").len(), 2);
+        let both = fork(json!({"id": "a", "type": "says"}), json!({"id": "b", "type": "says"}));
+        let board = home.done(both, json!({"query": "hi"})).await;
+        let said: Vec<String> = board.channel("").iter().map(Message::text).collect();
+        assert_eq!(said, ["hi", "a", "b"]);
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_159_two_branches_that_write_one_key_need_a_rule() {
+    let home = Home::new();
+    let with = |merge: Value| {
+        let mut made = fork(writes("a", json!({"k": "a"})), writes("b", json!({"k": "b"})));
+        made["merge"] = merge;
+        made
+    };
+    assert_eq!(home.done(with(json!({"k": "last"})), json!({})).await.text("k"), "b");
+    assert_eq!(home.done(with(json!({"k": "first"})), json!({})).await.text("k"), "a");
+    assert_eq!(home.done(with(json!({"*": "last"})), json!({})).await.text("k"), "b");
+    let outcome = home.run(with(json!({})), json!({})).await;
+    let error = outcome.error.unwrap();
+    let conflict = error.downcast_ref::<MergeConflict>().unwrap();
+    assert_eq!((conflict.key.as_str(), conflict.first.as_str(), conflict.second.as_str()), ("k", "a", "b"));
+    assert_eq!(outcome.state.get("k"), None, "nothing is merged");
+}
+
+#[tokio::test]
+async fn flowcraft_160_the_same_value_is_no_conflict_and_every_difference_is_one() {
+    let home = Home::new();
+    let both = |a: Value, b: Value| fork(writes("a", json!({"k": a})), writes("b", json!({"k": b})));
+    assert_eq!(home.done(both(json!([1]), json!([1])), json!({})).await.get("k"), Some(&json!([1])));
+    home.failed(both(json!(1), json!("1")), json!({})).await;
+    let home = Home::new().node("rewrites", |call| {
+        Box::pin(async move {
+            let mut calls = Message::assistant("");
+            let wanted = ToolCall { id: call.id.to_owned(), name: "t".to_owned(), arguments: json!({}) };
+            calls.parts = vec![Part::ToolCall(wanted)];
+            Ok(call.board.set_channel("", [calls])?)
+        })
+    });
+    let rewritten = fork(json!({"id": "a", "type": "rewrites"}), json!({"id": "b", "type": "rewrites"}));
+    let error = home.failed(rewritten, json!({"query": "hi"})).await;
+    assert!(error.contains("conflict over channel"), "{error}");
+}
+
+#[tokio::test]
+async fn reducers_put_values_together() {
+    let home = Home::new();
+    for (reducer, before, a, b, expected) in [
+        ("append", json!([0]), json!([0, 1]), json!([0, 2]), json!([0, 1, 2])),
+        ("sum", json!(10), json!(11), json!(15), json!(16)),
+        ("sum", json!({"x": 1}), json!({"x": 3}), json!({"x": 2, "y": 5}), json!({"x": 4, "y": 5})),
+        ("min", json!(9), json!(3), json!(4), json!(3)),
+        ("max", json!(9), json!(3), json!(4), json!(4)),
+        ("any", json!(false), json!(true), json!(false), json!(true)),
+        ("all", json!(true), json!(false), json!(true), json!(false)),
+        ("union", json!([]), json!([1, 2]), json!([2, 3]), json!([1, 2, 3])),
+        (
+            "object",
+            json!({"o": 1}),
+            json!({"o": 1, "a": 1}),
+            json!({"o": 1, "b": 2}),
+            json!({"o": 1, "a": 1, "b": 2}),
+        ),
+    ] {
+        let mut made = fork(writes("a", json!({"k": a})), writes("b", json!({"k": b})));
+        made["merge"] = json!({"k": reducer});
+        let board = home.done(made, json!({"k": before})).await;
+        assert_eq!(board.get("k"), Some(&expected), "{reducer}");
+    }
+    let mut unfit = fork(writes("a", json!({"k": "text"})), writes("b", json!({"k": 2})));
+    unfit["merge"] = json!({"k": "sum"});
+    assert!(home.failed(unfit, json!({})).await.contains("conflict over variable `k`"));
+}
+
+#[tokio::test]
+async fn flowcraft_162_the_failure_of_a_branch_ends_the_others_and_nothing_is_merged() {
+    let dropped = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&dropped);
+    let home = Home::new()
+        .node("fails", |call| {
+            Box::pin(async move {
+                call.board.set("half", 1)?;
+                Err(Error::permanent("broken"))
+            })
+        })
+        .node("waits", move |call| {
+            let counter = Arc::clone(&counter);
+            Box::pin(async move {
+                let ended = call.scope.sleep(std::time::Duration::from_secs(3600)).await;
+                counter.fetch_add(1, Ordering::Relaxed);
+                ended
+            })
+        });
+    let outcome = home
+        .run(fork(json!({"id": "a", "type": "fails"}), json!({"id": "b", "type": "waits"})), json!({}))
+        .await;
+    let error = outcome.error.unwrap().to_string();
+    assert!(error.contains("`a`") && error.contains("broken"), "{error}");
+    assert_eq!((outcome.status, outcome.state.get("half")), (RunStatus::Failed, None));
+    assert_paired(&home);
+}
+
+#[tokio::test]
+async fn flowcraft_163_154_153_a_branch_that_waits_keeps_what_was_done() {
+    let home = Home::new();
+    let waits = json!({"id": "a", "type": "approval", "config": {"prompt": "May I?"}});
+    let made = fork(waits, writes("b", json!({"b": "done"})));
+    let outcome = home.run(made.clone(), json!({})).await;
+    assert_eq!(outcome.status, RunStatus::Suspended);
+    assert_eq!(outcome.state.get("b"), Some(&json!("done")));
+    assert_eq!(outcome.state.get(INTERRUPTED_NODE), Some(&json!("a")));
+    assert_eq!(outcome.state.get("approval_request").unwrap()["node_id"], "a");
+    home.answer(&outcome.run, convoke_core::Answer::approve()).await;
+    let board = home.resume(made, &outcome.run).await.completed().unwrap();
+    assert_eq!((board.text("approval_status"), board.text("b")), ("approved", "done"));
+}
+
+#[tokio::test]
+async fn flowcraft_164_more_branches_than_allowed_are_an_error() {
+    let mut made = fork(passes("a"), passes("b"));
+    made["max_branches"] = json!(1);
+    let error = Home::new().failed(made, json!({})).await;
+    assert!(error.contains("`start`") && error.contains("max_branches"), "{error}");
+}
+
+#[tokio::test]
+async fn flowcraft_165_167_forks_within_branches_join_where_they_meet() {
+    let home = Home::new();
+    let nodes = json!([passes("start"), passes("a"), writes("a1", json!({"a1": 1})), writes("a2", json!({"a2": 1})),
+        writes("b", json!({"b": 1})), {"id": "inner", "type": "loopguard", "config": {"counter_key": "inner"}},
+        {"id": "outer", "type": "loopguard", "config": {"counter_key": "outer"}}]);
+    let edges = [
+        ("start", "a"),
+        ("start", "b"),
+        ("a", "a1"),
+        ("a", "a2"),
+        ("a1", "inner"),
+        ("a2", "inner"),
+        ("inner", "outer"),
+        ("b", "outer"),
+        ("outer", "__end__"),
+    ];
+    let board = home.done(graph(nodes, &edges), json!({})).await;
+    for key in ["a1", "a2", "b", "inner", "outer"] {
+        assert_eq!(board.get(key), Some(&json!(1)), "{key}");
+    }
+    assert_paired(&home);
+    assert_eq!((count(&home, "a1"), count(&home, "inner"), count(&home, "outer")), (1, 1, 1));
+}
+
+#[test]
+fn flowcraft_168_an_unknown_rule_is_a_mistake() {
+    let mut made = fork(passes("a"), passes("b"));
+    made["merge"] = json!({"k": "lastt"});
+    let (compiled, findings) = convoke_graph::read(&made.to_string(), &convoke_graph::NodeTypes::standard());
+    assert!(compiled.is_none());
+    assert_eq!(findings[0].path, "/merge/k");
+}
+
+#[tokio::test]
+async fn flowcraft_171_what_branches_use_is_added_up() {
+    let used = |input_tokens, output_tokens| Usage { input_tokens, output_tokens, ..Usage::default() };
+    let model = ScriptedModel::builder()
+        .when(Match::last_contains("first"), Reply::text("one").usage(used(100, 50)))
+        .when(Match::last_contains("second"), Reply::text("two").usage(used(10, 5)))
+        .build();
+    let home = Home::with_model(model);
+    let asks = |id: &str, prompt: &str| json!({"id": id, "type": "llm", "config": {"prompt": prompt, "output_key": id}});
+    let board = home.done(fork(asks("a", "first"), asks("b", "second")), json!({})).await;
+    assert_eq!((board.usage().input_tokens, board.usage().output_tokens), (110, 55));
+    assert_eq!(board.get("usage").unwrap()["total_tokens"], 165);
+}
+
+#[tokio::test]
+async fn flowcraft_072_the_same_stop_has_the_same_status_alone_and_in_a_branch() {
+    let statuses = |made: Value| async move {
+        let canceller = convoke_core::Canceller::new();
+        let stop = canceller.clone();
+        let home = Home::new().node("stops", move |_| {
+            stop.cancel("enough");
+            Box::pin(std::future::pending())
+        });
+        let workflow = home.graph(made).workflow();
+        let run = home.builder().build().start(&workflow, Default::default()).canceller(&canceller).await;
+        run.unwrap().status
+    };
+    let alone = graph(json!([{"id": "a", "type": "stops"}]), &[]);
+    let beside = fork(json!({"id": "a", "type": "stops"}), passes("b"));
+    assert_eq!(statuses(alone).await, RunStatus::Cancelled);
+    assert_eq!(statuses(beside).await, RunStatus::Cancelled);
+}

@@ -1,0 +1,136 @@
+//! Cases 147 to 155, and graphs that are killed everywhere.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use convoke_agent::FunctionTool;
+use convoke_core::{Answer, Error, Fork, Outcome, RunId, RunStatus};
+use convoke_graph::Board;
+use convoke_models::{Match, Reply, ScriptedModel};
+use serde_json::{Map, Value, json};
+
+use super::{Home, graph, passes};
+
+/// Everything that can be interrupted: a loop with a tool that acts, a fork with an approval, a join, a graph within.
+fn everything() -> Value {
+    let mut made = graph(
+        json!([
+            {"id": "think", "type": "llm", "config": {"tool_names": ["pay"]}},
+            {"id": "guard", "type": "loopguard", "config": {"max_count": 4}},
+            passes("fork"),
+            {"id": "ask", "type": "approval", "config": {"prompt": "Fine?"}},
+            {"id": "call", "type": "tool", "config": {"tool": "pay", "output_key": "receipt"}},
+            {"id": "sum", "type": "llm", "config": {"prompt": "Sum up ${board.receipt}", "output_key": "summary"}},
+            {"id": "inner", "type": "graph", "config": {"graph": "note", "inputs": {"text": "${board.summary}"}, "output_key": "note"}},
+            {"id": "out", "type": "answer", "config": {"keys": ["note", "approval_status"]}},
+        ]),
+        &[
+            ("think", "guard if tool_pending"),
+            ("think", "fork"),
+            ("guard", "think"),
+            ("fork", "ask"),
+            ("fork", "call"),
+            ("call", "sum"),
+            ("sum", "inner"),
+            ("inner", "out"),
+            ("ask", "out"),
+            ("out", "__end__"),
+        ],
+    );
+    made["graphs"] = json!({"note": graph(
+        json!([{"id": "ask", "type": "llm", "config": {"prompt": "Note: ${board.text}", "output_key": "answer"}}]), &[])});
+    made
+}
+
+struct World {
+    home: Home,
+    paid: Arc<AtomicU32>,
+}
+
+fn world() -> World {
+    let model = ScriptedModel::builder()
+        .when(Match::last_contains("Sum up"), "Paid once.")
+        .when(Match::last_contains("Note:"), "Noted.")
+        .when(Match::has_tool_result(), "Thought.")
+        .otherwise(Reply::tool("pay", json!({})))
+        .build();
+    let paid = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&paid);
+    let pay = FunctionTool::new("pay", "Pays.", move |_: Map<String, Value>| {
+        let counter = Arc::clone(&counter);
+        async move {
+            counter.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, Error>("paid".to_owned())
+        }
+    })
+    .idempotent();
+    World { home: Home::with_model(model).tool(pay), paid }
+}
+
+impl World {
+    async fn drive(&self, mut outcome: Outcome<Board>) -> Board {
+        let run = outcome.run.clone();
+        while outcome.status == RunStatus::Suspended {
+            self.home.answer(&run, Answer::approve()).await;
+            outcome = self.home.resume(everything(), &run).await;
+        }
+        outcome.completed().unwrap()
+    }
+
+    async fn entries(&self, run: &RunId) -> Vec<convoke_core::Entry> {
+        self.home.store.entries(run, 1, usize::MAX).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_151_a_graph_that_is_killed_anywhere_comes_to_the_same_board_and_does_nothing_twice() {
+    let world = world();
+    let first = world.home.run(everything(), json!({"query": "go"})).await;
+    let run = first.run.clone();
+    assert_eq!(first.status, RunStatus::Suspended);
+    let whole = world.drive(first).await;
+    assert_eq!(whole.text("answer"), "Noted.\napproved");
+    assert_eq!(world.paid.load(Ordering::Relaxed), 2);
+    let entries = world.entries(&run).await;
+    assert!(entries.len() >= 8, "{}", entries.len());
+    for cut in 1..=entries.len() as u64 {
+        let before = world.paid.load(Ordering::Relaxed);
+        let finished = |entry: &&convoke_core::Entry| {
+            entry.seq < cut
+                && entry.effect == convoke_core::EffectKind::Tool
+                && entry.phase == convoke_core::Phase::Finished
+        };
+        let paid_before = entries.iter().filter(finished).count();
+        let killed = Fork::new(run.clone(), cut).create(&world.home.store).await.unwrap();
+        let again = world.home.resume(everything(), &killed).await;
+        let ended = world.drive(again).await;
+        assert_eq!(ended, whole, "killed before entry {cut}");
+        let paid = (world.paid.load(Ordering::Relaxed) - before) as usize;
+        assert_eq!(paid + paid_before, 2, "killed before entry {cut}");
+        let replay = world
+            .home
+            .builder()
+            .build()
+            .replay(&world.home.graph(everything()).workflow(), &killed)
+            .await
+            .unwrap();
+        assert!(replay.error.is_none(), "killed before entry {cut}: {:?}", replay.error);
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_152_a_run_does_not_go_on_with_another_graph() {
+    let home = Home::new();
+    let asks = |prompt: &str| {
+        graph(
+            json!([{"id": "llm", "type": "llm", "config": {"prompt": prompt}},
+        {"id": "ok", "type": "approval"}]),
+            &[("llm", "ok")],
+        )
+    };
+    let outcome = home.run(asks("one"), json!({})).await;
+    home.answer(&outcome.run, Answer::approve()).await;
+    let error = home.resume(asks("two"), &outcome.run).await.error.unwrap();
+    assert!(matches!(error.root(), Error::Diverged(_)), "{error}");
+    home.resume(asks("one"), &outcome.run).await.completed().unwrap();
+}

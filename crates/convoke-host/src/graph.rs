@@ -1,0 +1,259 @@
+//! Graphs, as the host sees them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, Runner, Scope, Workflow, json_text};
+use convoke_diagram::Diagram;
+use convoke_goals::agentfile::Source;
+use convoke_goals::agentfile::diagnostic::Diagnostics;
+use convoke_goals::agentfile::load::{Loader, PathContent};
+use convoke_goals::agentfile::model::{Input, Type};
+use convoke_goals::{Equipment, Problem, Secrets, Values};
+use convoke_graph::{
+    Board, CompiledGraph, GraphEquipment, InputType, NestedWorkflow, NodeTypes, QUERY, looks_like_a_graph,
+};
+use convoke_text::finding::Finding;
+use serde_json::{Map, Value};
+
+use crate::agentfile::AgentfileKind;
+use crate::definition::{Definition, DefinitionKind, EquippedDefinition, counted};
+use crate::pack::{PackKind, diagnostic};
+
+/// The name under which runs keep what they were started from.
+pub(crate) const NAME: &str = "graph";
+
+/// Graphs, in JSON or YAML.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GraphKind;
+
+impl DefinitionKind for GraphKind {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "graph"
+    }
+
+    fn recognizes(&self, name: &str, bytes: &[u8]) -> bool {
+        [".graph.json", ".graph.yaml", ".graph.yml"].iter().any(|ending| name.ends_with(ending))
+            || std::str::from_utf8(bytes).is_ok_and(looks_like_a_graph)
+    }
+
+    fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
+        let (graph, findings) = read_within(source.text(), files, &[]);
+        let mut diagnostics = Diagnostics::default();
+        for finding in &findings {
+            diagnostics.add(finding.severity, || diagnostic(source, finding));
+        }
+        diagnostics.sort();
+        (graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>), diagnostics)
+    }
+}
+
+/// Reads a graph and the files that its nodes run. `chain` are the files that led here.
+fn read_within(text: &str, files: &dyn Loader, chain: &[&str]) -> (Option<GraphDefinition>, Vec<Finding>) {
+    let (graph, mut findings) = convoke_graph::read(text, &NodeTypes::standard());
+    let Some(graph) = graph else { return (None, findings) };
+    let mut workflows = BTreeMap::new();
+    for (path, place, file) in graph.workflow_files() {
+        match nested(&file, files, chain) {
+            Ok(definition) => {
+                workflows.insert(file, definition);
+            }
+            Err(why) => {
+                let message = format!("`{file}` cannot be run as part of this graph: {why}");
+                let mut finding = Finding::error("bad-workflow", &path, message);
+                finding.place = place;
+                findings.push(finding);
+            }
+        }
+    }
+    let is_whole = !findings.iter().any(Finding::is_error);
+    (is_whole.then(|| GraphDefinition::new(graph, workflows)), findings)
+}
+
+/// A file that a node runs.
+fn nested(file: &str, files: &dyn Loader, chain: &[&str]) -> Result<Arc<dyn Definition>, String> {
+    if chain.contains(&file) {
+        return Err("it leads to itself".to_owned());
+    }
+    let text = match files.find(file) {
+        Ok(PathContent::Text(text)) => text,
+        Ok(_) => return Err("there is no such file".to_owned()),
+        Err(error) => return Err(error.to_string()),
+    };
+    let wrong =
+        |errors: usize| format!("it has {}; `convoke validate {file}` shows them", counted(errors, 0));
+    if GraphKind.recognizes(file, text.as_bytes()) {
+        let (graph, findings) = read_within(&text, files, &[chain, &[file]].concat());
+        let errors = findings.iter().filter(|finding| finding.is_error()).count();
+        return graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>).ok_or_else(|| wrong(errors));
+    }
+    let is_pack = PackKind.recognizes(file, text.as_bytes());
+    let kind: &dyn DefinitionKind = if is_pack { &PackKind } else { &AgentfileKind };
+    let (definition, diagnostics) = kind.read(&Source::new(file, text), files);
+    definition.filter(|_| diagnostics.errors() == 0).ok_or_else(|| wrong(diagnostics.errors()))
+}
+
+/// A file that a node runs, with everything it needs.
+struct NestedFile {
+    definition: Arc<dyn Definition>,
+    equipped: Box<dyn EquippedDefinition>,
+}
+
+impl NestedWorkflow for NestedFile {
+    fn run<'a>(
+        &'a self,
+        scope: &'a Scope,
+        inputs: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Value, Error>> {
+        Box::pin(async move {
+            let mut values = Values::new();
+            for input in self.definition.inputs() {
+                let given = inputs.get(&input.name).or(input.default.as_ref()).cloned();
+                if let Some(value) = given {
+                    values.set(input.name.as_str(), value);
+                }
+            }
+            let known = |name: &&String| self.definition.inputs().iter().any(|input| input.name == **name);
+            if let Some(unknown) = inputs.keys().find(|name| !known(name)) {
+                let name = self.definition.name();
+                return Err(Error::permanent(format!("`{unknown}` is not an input of `{name}`")));
+            }
+            let state =
+                self.equipped.bind(values).map_err(|problems| Error::permanent(problems.join("; ")))?;
+            let state: Value = serde_json::from_slice(&state)?;
+            let left = self.equipped.part().run_within(scope, Some(state)).await?;
+            Ok(self.definition.result(&left).map_or(Value::Null, Value::String))
+        })
+    }
+}
+
+struct GraphDefinition {
+    graph: Arc<CompiledGraph>,
+    inputs: Vec<Input>,
+    /// The files that its nodes run, by name.
+    workflows: BTreeMap<String, Arc<dyn Definition>>,
+}
+
+impl GraphDefinition {
+    fn new(graph: CompiledGraph, workflows: BTreeMap<String, Arc<dyn Definition>>) -> Self {
+        let declared = graph.definition().inputs.iter().map(|input| {
+            let ty = match input.kind {
+                InputType::Number => Type::Number,
+                InputType::Integer => Type::Int,
+                InputType::Boolean => Type::Bool,
+                InputType::Array | InputType::Object | InputType::Any => Type::Json,
+                _ => Type::String,
+            };
+            let default = input.default.clone().or((!input.required).then_some(Value::Null));
+            Input::new(&input.name, ty, default)
+        });
+        let mut inputs: Vec<Input> = declared.collect();
+        if inputs.is_empty() {
+            inputs.push(Input::new(QUERY, Type::String, Some(Value::Null)));
+        }
+        Self { graph: Arc::new(graph), inputs, workflows }
+    }
+}
+
+impl Definition for GraphDefinition {
+    fn name(&self) -> &str {
+        &self.graph.definition().name
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn inputs_schema(&self) -> Value {
+        self.graph.inputs_schema()
+    }
+
+    fn outline(&self) -> Value {
+        self.graph.to_json()
+    }
+
+    fn outline_text(&self) -> String {
+        self.graph.to_text()
+    }
+
+    fn diagram(&self) -> Option<Diagram> {
+        Some(self.graph.to_diagram())
+    }
+
+    fn names_model(&self) -> bool {
+        !self.graph.needs_model() && self.workflows.values().all(|definition| definition.names_model())
+    }
+
+    fn separate_secrets(&self, values: Values) -> (Secrets, Values) {
+        (Secrets::default(), values)
+    }
+
+    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>> {
+        let mut given = GraphEquipment::default().with_tools(equipment.tools.clone());
+        given.model = equipment.model.clone();
+        if let Some(models) = equipment.models.clone() {
+            given.models = Some(Arc::new(move |name| match name.contains('/') {
+                true => models.named(name),
+                false => models.profile(name).map_err(|why| format!("no model `{name}`: {why}")),
+            }));
+        }
+        given.knowledge.clone_from(&equipment.knowledge);
+        let mut workflows = BTreeMap::new();
+        for (file, definition) in &self.workflows {
+            let equipped = definition.equip(equipment).map_err(|problems| {
+                problems.iter().map(|problem| format!("{file}: {problem}")).collect::<Vec<_>>()
+            })?;
+            let nested = NestedFile { definition: Arc::clone(definition), equipped };
+            workflows.insert(file.clone(), Arc::new(nested) as Arc<dyn NestedWorkflow>);
+        }
+        given.workflows = Some(Arc::new(move |file| {
+            workflows.get(file).cloned().ok_or_else(|| format!("there is no `{file}`"))
+        }));
+        let graph = self.graph.equip(given)?;
+        Ok(Box::new(EquippedGraph { graph: Arc::clone(&self.graph), workflow: graph.workflow() }))
+    }
+
+    fn result(&self, state: &Value) -> Option<String> {
+        Some(match answer_of(&self.graph, state)? {
+            Value::String(text) => text,
+            other => json_text(&other),
+        })
+    }
+}
+
+struct EquippedGraph {
+    graph: Arc<CompiledGraph>,
+    workflow: Workflow<Board>,
+}
+
+impl EquippedDefinition for EquippedGraph {
+    fn runner(&self) -> Runner {
+        Runner::new(&self.workflow)
+    }
+
+    fn warnings(&self) -> &[Problem] {
+        &[]
+    }
+
+    fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {
+        let inputs = values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let board = self.graph.begin(inputs).map_err(|error| error.problems)?;
+        serde_json::to_vec(&board).map_err(|error| vec![error.to_string()])
+    }
+}
+
+/// The board of a stored run of a graph, and the name of its answer.
+pub(crate) fn gist(text: &str, given: &Value, left: Option<&Value>) -> (Map<String, Value>, Option<Value>) {
+    let inputs = given["vars"].as_object().cloned().unwrap_or_default();
+    let (graph, _) = convoke_graph::read(text, &NodeTypes::standard());
+    let answer = graph.zip(left).and_then(|(graph, left)| answer_of(&graph, left));
+    (inputs, answer)
+}
+
+fn answer_of(graph: &CompiledGraph, board: &Value) -> Option<Value> {
+    board["vars"].get(&graph.definition().answer_key).filter(|answer| !answer.is_null()).cloned()
+}
