@@ -4,7 +4,7 @@
 //! - [`workflow`]: the state machine itself, as pure functions: no clock, no locks, nothing of the kernel;
 //! - [`conversation`]: a conversation over the state machine, as a step of the kernel;
 //! - [`stage`]: how the states of a pack speak: the document and the conversation put together;
-//! - [`finding`](convoke_text::finding): one thing that is wrong with a pack, by JSON path.
+//! - [`finding`]: one thing that is wrong with a pack, by JSON path.
 //!
 //! This crate never opens a file, calls a provider or prints: the kernel performs effects, the host finds files.
 
