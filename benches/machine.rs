@@ -1,8 +1,15 @@
-//! How fast the pure state machine is. The aim is a million transitions a second, in memory that does not grow.
+//! How fast the pure state machine is, and what opening and resuming conversations over it takes. The aims are a million transitions a
+//! second, in memory that does not grow, and no more for a conversation of 1,000 turns than for one of 10.
 
 use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
 
+use convoke_core::{Answer, RunId, RunStatus, Runtime, Store, Workflow};
+use convoke_machine::conversation::{Activation, Machine, MachineState, Situation, TURN};
 use convoke_machine::workflow::{Act, Command, Compiled, Known, Spec, advance, step};
+use convoke_models::ScriptedModel;
+use convoke_store::MemoryStore;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use jiff::Timestamp;
 use serde_json::json;
@@ -72,5 +79,71 @@ fn transitions(criterion: &mut Criterion) {
     assert!(memory().zip(before).is_none_or(|(after, before)| after < before + 1024), "memory grows");
 }
 
-criterion_group!(benches, transitions);
+/// A conversation in a store, and what it is gone on with.
+struct Talk {
+    store: Arc<dyn Store>,
+    workflow: Workflow<MachineState>,
+    run: RunId,
+}
+
+impl Talk {
+    async fn of(turns: usize) -> Self {
+        let model = ScriptedModel::builder().otherwise("The plan is as good as it was.").build();
+        let stage =
+            |situation: &Situation<'_>| Ok(Activation::new(format!("You are {}.", situation.state.name)));
+        let machine = Machine::builder(workflow(), stage).build().expect("a machine");
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let workflow = machine.workflow();
+        let runtime = runtime(&store, &model);
+        let begun = runtime.start(&workflow, MachineState::saying("What is the plan?")).await.expect("a run");
+        let talk = Self { store, workflow, run: begun.run };
+        for _ in 1..turns {
+            talk.say().await;
+            talk.resume(&runtime).await;
+        }
+        talk
+    }
+
+    async fn say(&self) {
+        let open = self.store.questions(Some(&self.run)).await.expect("a store");
+        let asked = open.iter().rfind(|open| open.question.title == TURN).expect("somebody is asked");
+        self.store.answer(&self.run, &asked.id, Answer::text("And now?")).await.expect("an answer");
+    }
+
+    async fn resume(&self, runtime: &Runtime) {
+        let outcome = runtime.resume(&self.workflow, self.run.clone()).await.expect("a run");
+        assert_eq!(outcome.status, RunStatus::Suspended);
+    }
+}
+
+fn runtime(store: &Arc<dyn Store>, model: &ScriptedModel) -> Runtime {
+    Runtime::builder().shared_store(Arc::clone(store)).model(model.clone()).patience(Duration::ZERO).build()
+}
+
+/// Both have as many turns in their last generation: what came before must not matter.
+fn conversations(criterion: &mut Criterion) {
+    let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let model = ScriptedModel::builder().otherwise("The plan is as good as it was.").build();
+    let mut group = criterion.benchmark_group("conversation");
+    for turns in [10, 1_010] {
+        let talk = tokio.block_on(Talk::of(turns));
+        let runtime = runtime(&talk.store, &model);
+        group.bench_function(format!("resume after {turns} turns"), |bencher| {
+            bencher.iter(|| tokio.block_on(talk.resume(&runtime)));
+        });
+        group.bench_function(format!("open after {turns} turns in another process"), |bencher| {
+            bencher.iter(|| {
+                let stage = |situation: &Situation<'_>| {
+                    Ok(Activation::new(format!("You are {}.", situation.state.name)))
+                };
+                let workflow = Machine::builder(workflow(), stage).build().expect("a machine").workflow();
+                let again = Talk { store: Arc::clone(&talk.store), workflow, run: talk.run.clone() };
+                tokio.block_on(again.resume(&self::runtime(&talk.store, &model)));
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, transitions, conversations);
 criterion_main!(benches);

@@ -541,7 +541,7 @@ async fn a_tool_step_waits_for_a_client_if_nobody_here_has_the_tool() {
     assert_eq!(waits.status, RunStatus::Suspended);
     for (step, content) in [("right", "second"), ("left", r#"{"n": 1}"#)] {
         let result = json!({"content": content});
-        let mail = convoke_core::store::NewMail::json(&format!("tool_results/{step}"), &result).unwrap();
+        let mail = convoke_core::store::NewMail::json(format!("tool_results/{step}"), &result).unwrap();
         store.post(&waits.run, mail).await.unwrap();
     }
     let done = runtime().resume(&workflow, waits.run.clone()).await.unwrap().completed().unwrap();
@@ -550,7 +550,7 @@ async fn a_tool_step_waits_for_a_client_if_nobody_here_has_the_tool() {
     let waits = runtime().start(&workflow, MachineState::saying("go").talk(Talk::Once)).await.unwrap();
     for step in ["left", "right"] {
         let result = json!({"content": "the printer is on fire", "is_error": true});
-        let mail = convoke_core::store::NewMail::json(&format!("tool_results/{step}"), &result).unwrap();
+        let mail = convoke_core::store::NewMail::json(format!("tool_results/{step}"), &result).unwrap();
         store.post(&waits.run, mail).await.unwrap();
     }
     let failed = runtime().resume(&workflow, waits.run).await.unwrap();

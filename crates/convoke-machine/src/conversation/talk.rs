@@ -1,6 +1,6 @@
 //! The conversation: turns, until the workflow is over or nobody has anything more to say.
 
-use convoke_core::{Error, Message, Scope};
+use convoke_core::{Error, Message, Scope, Transcript};
 use serde_json::Value;
 
 use super::announce;
@@ -26,6 +26,9 @@ pub(super) struct Session<'a> {
     pub(super) entered: bool,
     /// What is remembered that fits what the person said last.
     pub(super) remembered: String,
+    /// What was said in this state with its instructions before it, as its model was asked last: whoever goes on from there shares it,
+    /// where putting instructions before a long conversation takes as long as it is.
+    pub(super) opened: Option<Transcript>,
 }
 
 impl<'a> Session<'a> {
@@ -53,7 +56,8 @@ impl<'a> Session<'a> {
                 context
             }
         };
-        let mut session = Self { machine, scope, state, context, entered: false, remembered: String::new() };
+        let remembered = String::new();
+        let mut session = Self { machine, scope, state, context, entered: false, remembered, opened: None };
         let ended = session.talk().await;
         session.keep();
         ended
@@ -72,8 +76,9 @@ impl<'a> Session<'a> {
             let speaks = match arrival {
                 Arrival::Nothing => return Ok(()),
                 Arrival::Words(words) => {
-                    spoken = Some(Message::user(words));
-                    self.state.said.extend(spoken.clone());
+                    let words = Message::user(words);
+                    spoken = Some(words.clone());
+                    self.hear(words);
                     self.entered = false;
                     true
                 }
@@ -98,6 +103,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Adds to what was said.
+    pub(super) fn hear(&mut self, message: Message) {
+        self.opened.iter_mut().for_each(|opened| opened.push(message.clone()));
+        self.state.said.push(message);
+    }
+
     /// Lets an event happen that somebody sent. Says whether the state that it leads to speaks.
     async fn take_event(
         &mut self,
@@ -115,7 +126,7 @@ impl<'a> Session<'a> {
                 self.enter(&events, brief);
                 let speaks = !self.waits_for_events();
                 if speaks && self.composition().is_none() {
-                    self.state.said.push(Message::user(said));
+                    self.hear(Message::user(said));
                 }
                 Ok(speaks)
             }
@@ -130,6 +141,7 @@ impl<'a> Session<'a> {
     /// Lets the state that was entered begin with what it is to know.
     pub(super) fn enter(&mut self, events: &[WorkflowEvent], brief: String) {
         self.entered = true;
+        self.opened = None;
         for event in events {
             if let WorkflowEvent::Transitioned(moved) = event {
                 let policy = self.machine.policy_of(moved);

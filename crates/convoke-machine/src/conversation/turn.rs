@@ -93,7 +93,11 @@ impl Session<'_> {
         let context: Arc<Context> = Arc::new(self.context.clone());
         let scope = timed(self.scope, &self.machine.compiled, &context)?;
         let agent = self.agent(activation, context, rounds, at)?;
-        let mut talk = Conversation::from(self.state.said.clone());
+        let opened = self.opened.as_ref().filter(|opened| {
+            let first = opened.iter().next();
+            first.is_some_and(|first| first.role == Role::System && first.text() == activation.prompt)
+        });
+        let mut talk = Conversation::from(opened.unwrap_or(&self.state.said).clone());
         scope.run(&agent, &mut talk).await?;
         talk.result.ok_or_else(|| Error::failed("the agent ended without a result"))
     }
@@ -157,8 +161,8 @@ impl Session<'_> {
         known: usize,
         at: Timestamp,
     ) -> Result<(TransitionSlot, AgentStop), Error> {
-        let mut said: Vec<Message> =
-            result.transcript.iter().filter(|message| message.role != Role::System).cloned().collect();
+        let mut said: Vec<Message> = newer(result.transcript.iter(), known).cloned().collect();
+        let is_as_said = !matches!(result.stop, AgentStop::Custom | AgentStop::ClientToolCalls);
         if result.stop == AgentStop::Custom {
             // What must not be said was not, and what it asked for is not done.
             said.pop();
@@ -180,11 +184,10 @@ impl Session<'_> {
                 _ => said.push(Message::tool_results(results)),
             }
         }
-        let said: Transcript = said.into_iter().collect();
-        let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(newer(said.iter(), known));
+        let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(said.iter());
         let Fold { context, slot, events, refused, .. } = fold;
         let state = self.context.current_state().to_owned();
-        let spoken = newer(said.iter(), known).filter(|message| message.role == Role::Assistant);
+        let spoken = said.iter().filter(|message| message.role == Role::Assistant);
         for message in spoken {
             let text = message.text();
             announce::spoke(self.scope, &self.machine.compiled, &state, &text).await;
@@ -194,7 +197,9 @@ impl Session<'_> {
         }
         announce::happened(self.scope, &self.machine.compiled, &events).await;
         announce::refused(self.scope, &state, &refused).await;
-        (self.context, self.state.said) = (context, said);
+        self.context = context;
+        self.state.said.extend(said);
+        self.opened = is_as_said.then_some(result.transcript);
         Ok((slot, result.stop))
     }
 
@@ -202,7 +207,7 @@ impl Session<'_> {
         let text = message.text();
         announce::spoke(self.scope, &self.machine.compiled, self.context.current_state(), &text).await;
         self.state.last = Some(text);
-        self.state.said.push(message);
+        self.hear(message);
     }
 
     /// Waits for what a client has made of the calls that are its own.
