@@ -182,3 +182,35 @@ fn what_is_wrong_with_a_file_that_a_graph_runs_is_said() {
     let seen = stderr(&place.convoke(&["validate", "inner.graph.yaml"]));
     assert!(seen.contains("error[bad-workflow]") && seen.contains("inner.graph.yaml:4:"), "{seen}");
 }
+
+#[test]
+fn a_node_searches_the_knowledge_of_the_project_and_the_run_is_drawn() {
+    let place = Place::empty();
+    place.write("docs/leave.md", "Everybody has thirty days of leave a year.\n");
+    place.write("flow.graph.yaml", KNOWING);
+    let run = ["run", "flow.graph.yaml", "-i", "query=days of leave"];
+    let missing = place.convoke(&run);
+    assert!(!missing.status.success() && stderr(&missing).contains("handbook"), "{}", stderr(&missing));
+    assert!(place.convoke(&["knowledge", "add", "handbook", "docs"]).status.success());
+    let found = place.convoke(&run);
+    assert!(stdout(&found).contains("thirty days of leave"), "{}{}", stdout(&found), stderr(&found));
+    let drawn = stdout(&place.convoke(&["show", "last", "--format", "mermaid"]));
+    assert!(drawn.contains("look") && drawn.contains("knowledge"), "{drawn}");
+    // What was found is on record: nothing is searched to tell it again.
+    assert!(place.convoke(&["knowledge", "remove", "handbook"]).status.success());
+    let told = place.convoke(&["replay", "last"]);
+    assert!(told.status.success() && stdout(&told).contains("thirty days"), "{}", stderr(&told));
+}
+
+const KNOWING: &str = "name: knowing
+entry: look
+inputs: [{name: query, description: What to look up}]
+nodes:
+  - {id: look, type: knowledge, config: {dataset: handbook, top_k: 1, output_key: found}}
+  - {id: say, type: template, config: {template: 'It says: {{.found}}', output_key: said}}
+  - {id: out, type: answer, config: {keys: [said]}}
+edges:
+  - {from: look, to: say}
+  - {from: say, to: out}
+  - {from: out, to: __end__}
+";
