@@ -1,4 +1,4 @@
-//! The command line: every command, its options, and their defaults.
+//! The command line: every command and its options.
 
 use std::path::PathBuf;
 use std::time::Duration;

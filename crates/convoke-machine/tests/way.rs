@@ -1,4 +1,5 @@
 //! The way that a conversation took.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use convoke_machine::conversation::{Sign, Way};
 use convoke_machine::workflow::{Act, Command, Compiled, Known, Spec, advance};

@@ -1,4 +1,4 @@
-//! The agent loop: turns, until there is a reason to stop.
+//! The agent loop: turns, until there is a reason to stop, and what a stop leaves of what was answered.
 
 use std::sync::Arc;
 

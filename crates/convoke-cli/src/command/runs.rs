@@ -1,4 +1,4 @@
-//! `convoke runs`
+//! `convoke runs`: which runs are listed, how many, and what is said of them.
 
 use convoke_core::store::RunRecord;
 use convoke_history::json::StatsView;

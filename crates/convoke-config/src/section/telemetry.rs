@@ -1,4 +1,4 @@
-//! The `telemetry` and `log` sections.
+//! The `telemetry` and `log` sections, and which hosts telemetry may be sent to.
 
 use std::path::PathBuf;
 

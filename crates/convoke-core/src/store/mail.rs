@@ -1,4 +1,4 @@
-//! Mail to runs, and what suspended runs wait for.
+//! Mail to runs, how large it may be, and what suspended runs wait for.
 //!
 //! Mail is kept in the order it came, whether or not anybody waits for it yet, and stays when it was received: which of it a run
 //! has taken follows from the run's journal alone. An answer to a question is mail on a channel of its own, and so is the wish to

@@ -1,4 +1,4 @@
-//! Checks for replies that are no answers: empty ones, and those that repeat how the prompt was put.
+//! Replies cleaned and checked: wrappings taken off, empty ones and those that repeat how the prompt was put found.
 //!
 //! Small models do both. Asking the same again gets the same; being told what was wrong helps most of them.
 

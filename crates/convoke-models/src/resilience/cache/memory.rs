@@ -1,4 +1,4 @@
-//! An in-memory reply store.
+//! An in-memory reply store: how many replies are kept, and how long.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
