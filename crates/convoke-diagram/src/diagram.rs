@@ -60,6 +60,8 @@ pub struct Item {
     pub note: String,
     /// Where a run does it: the path of its scope without repetitions, by which what happened is found.
     pub path: Option<String>,
+    /// Whether a run may come there and leave nothing on record, so that nothing on record does not mean that it never came.
+    pub leaves_no_trace: bool,
 }
 
 impl Item {
@@ -106,6 +108,13 @@ impl Item {
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
+        self
+    }
+
+    /// Something that a run may do without anything on record.
+    #[must_use]
+    pub fn without_trace(mut self) -> Self {
+        self.leaves_no_trace = true;
         self
     }
 }

@@ -3,9 +3,12 @@
 //! They are resolved anew for every call of a node, in texts, lists and objects alike. A text that is one reference and nothing else
 //! becomes the value it refers to, with its type. What a value says is never read as a reference again.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
-use crate::Board;
+use crate::board::{LARGEST, size};
+use crate::{Board, BoardError};
 
 /// Why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,9 +52,18 @@ struct Reference<'a> {
 /// The value with its references resolved.
 ///
 /// # Errors
-/// The first that cannot be.
+/// The first that cannot be, or with which all of them come to more than a board holds.
 pub(crate) fn resolved(value: &Value, board: &Board) -> Result<Value, ReferenceError> {
-    walk(value, "", &|field, reference| reference.value(field, board))
+    let copied = Cell::new(0);
+    walk(value, "", &|field, reference| {
+        copied.set(copied.get() + at(board, reference.path).map_or(0, size));
+        if copied.get() > LARGEST {
+            let problem =
+                format!("with it, the references of this node come to more than {} MiB", LARGEST >> 20);
+            return Err(malformed(field, reference.written, &problem));
+        }
+        reference.value(field, board)
+    })
 }
 
 /// Finds what is wrong with the references of a value whatever is on the board.
@@ -220,8 +232,11 @@ fn malformed(field: &str, reference: &str, problem: &str) -> ReferenceError {
     }
 }
 
-/// A template with `{{.name}}` filled in once; what is unknown stays.
-pub(crate) fn filled(template: &str, board: &Board) -> String {
+/// A template with `{{.name}}` filled in once; what is unknown stays. `key` is the variable that it is for.
+///
+/// # Errors
+/// If it comes to more than a board holds.
+pub(crate) fn filled(template: &str, board: &Board, key: &str) -> Result<String, BoardError> {
     let (mut written, mut rest) = (String::new(), template);
     while let Some(start) = rest.find("{{.") {
         let Some(end) = rest[start..].find("}}").map(|end| start + end) else { break };
@@ -231,7 +246,10 @@ pub(crate) fn filled(template: &str, board: &Board) -> String {
             Some(value) => written.push_str(&shown(value)),
             None => written.push_str(&rest[start..end + 2]),
         }
+        if written.len() > LARGEST {
+            return Err(BoardError::TooLarge { key: key.to_owned() });
+        }
         rest = &rest[end + 2..];
     }
-    written + rest
+    Ok(written + rest)
 }

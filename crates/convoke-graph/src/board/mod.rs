@@ -9,6 +9,7 @@
 mod change;
 mod merge;
 mod reducer;
+mod size;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub(crate) use change::{ChannelChange, Difference};
 pub use merge::MergeConflict;
 pub(crate) use merge::{Change, History, merged};
 pub use reducer::Reducer;
+pub(crate) use size::{DEEPEST, LARGEST, size};
 
 /// The channel that everybody uses who names none.
 pub const MAIN_CHANNEL: &str = "";
@@ -84,6 +86,18 @@ pub enum BoardError {
         /// What it is.
         found: &'static str,
     },
+    /// The board would hold too much.
+    #[error("`{key}` is not written: the variables of a graph hold {} MiB together, and this would be more", LARGEST >> 20)]
+    TooLarge {
+        /// The variable.
+        key: String,
+    },
+    /// Lists and objects stand too deep in one another.
+    #[error("`{key}` is not written: lists and objects in it stand more than {DEEPEST} deep in one another")]
+    TooDeep {
+        /// The variable.
+        key: String,
+    },
 }
 
 impl From<BoardError> for convoke_core::Error {
@@ -125,9 +139,11 @@ impl Board {
     /// Writes a variable.
     ///
     /// # Errors
-    /// If the name is the engine's.
+    /// If the name is the engine's, the value is nested too deep, or the board would hold too much.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) -> Result<(), BoardError> {
         allowed(key)?;
+        let value = value.into();
+        self.has_room_for(key, &value)?;
         self.put(key, value);
         Ok(())
     }

@@ -7,6 +7,23 @@ use serde_json::Value;
 use super::{CompiledEdge, CompiledGraph};
 use crate::definition::END;
 
+/// Whether nodes of a type compute from the board alone, which no journal has.
+fn is_computed(kind: &str) -> bool {
+    let kinds = [
+        "answer",
+        "aggregator",
+        "assigner",
+        "ifelse",
+        "loopguard",
+        "passthrough",
+        "router",
+        "script",
+        "template",
+    ];
+    // What these run may consist of such nodes.
+    kinds.contains(&kind) || matches!(kind, "graph" | "iteration" | "step" | "workflow")
+}
+
 impl CompiledGraph {
     /// What it is, as JSON.
     #[must_use]
@@ -52,7 +69,7 @@ impl CompiledGraph {
             let (id, kind) = (&node.definition.id, &node.definition.kind);
             let shape = if node.edges.len() > 1 { Shape::Decision } else { Shape::Box };
             let item = Item::new(id).line(kind).shape(shape).at(Path::join(&workflow, id, 1).as_str());
-            items.push(diagram.add(item));
+            items.push(diagram.add(if is_computed(kind) { item.without_trace() } else { item }));
         }
         diagram.connect(Arrow::new(start, items[self.entry]));
         let ends = self.nodes.iter().any(|node| node.edges.iter().any(|edge| edge.to.is_none()));

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use super::ports::output;
 use super::{NodeCall, NodeSite, PortType, Ports, Typed};
-use crate::Condition;
+use crate::board::{DEEPEST, LARGEST, size};
 use crate::reference::{at, filled, shown};
+use crate::{Board, BoardError, Condition};
 
 /// Fills in a template.
 pub(super) struct Template;
@@ -41,7 +42,7 @@ impl Typed for Template {
 
     fn run<'a>(&'a self, config: TemplateConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let text = filled(&config.template, call.board);
+            let text = filled(&config.template, call.board, &config.output_key)?;
             Ok(call.board.set(&config.output_key, text)?)
         })
     }
@@ -87,10 +88,11 @@ impl Typed for AnswerNode {
     fn run<'a>(&'a self, config: AnswerConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let text = if config.template.is_empty() {
+                fits(&config.keys, call.board, "answer")?;
                 let values = config.keys.iter().filter_map(|key| at(call.board, key)).map(shown);
                 values.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
             } else {
-                filled(&config.template, call.board)
+                filled(&config.template, call.board, "answer")?
             };
             call.board.set("answer", text.clone())?;
             if config.stream {
@@ -156,6 +158,9 @@ impl Typed for Assigner {
                     (None, None, None) => Value::Null,
                 };
                 let (first, rest) = one.target.split_once('.').unwrap_or((&one.target, ""));
+                if one.target.split('.').count() > DEEPEST {
+                    return Err(BoardError::TooDeep { key: first.to_owned() }.into());
+                }
                 let whole = match rest {
                     "" => value,
                     rest => placed(call.board.get(first).cloned().unwrap_or_default(), rest, value),
@@ -165,6 +170,12 @@ impl Typed for Assigner {
             Ok(())
         })
     }
+}
+
+/// Fails if the values of variables together are more than a board holds, before they are copied.
+fn fits(keys: &[String], board: &Board, output: &str) -> Result<(), BoardError> {
+    let size: usize = keys.iter().filter_map(|key| at(board, key)).map(size).sum();
+    if size > LARGEST { Err(BoardError::TooLarge { key: output.to_owned() }) } else { Ok(()) }
 }
 
 /// A value with another where a dotted path leads, and objects on the way.
@@ -234,6 +245,7 @@ impl Typed for Aggregator {
 
     fn run<'a>(&'a self, config: AggregatorConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
+            fits(&config.input_keys, call.board, &config.output_key)?;
             let found = || config.input_keys.iter().filter_map(|key| at(call.board, key));
             let value = match config.mode {
                 AggregateMode::Array => found().cloned().collect(),

@@ -138,6 +138,7 @@ mod javascript {
         const run = new Function("board", "config", "signal", "Date", source);
         Math.random = () => { throw new Error("scripts have no chance: they give the same every time"); };
         delete globalThis.Date;
+        delete globalThis.performance;
         try { run(board, given.config, signal, undefined); } catch (thrown) { if (thrown !== done) { throw thrown; } }
         return JSON.stringify({ vars, error });
     })"#;

@@ -189,3 +189,15 @@ fn the_schema_knows_every_type_of_node() {
     .unwrap();
     assert_eq!(published, schema, "write it anew: UPDATE_SCHEMA=1 cargo test -p convoke-graph schema");
 }
+
+#[test]
+fn a_diagram_says_which_nodes_leave_no_trace_of_a_run() {
+    let nodes = json!([
+        {"id": "ask", "type": "llm", "config": {"prompt": "Hello"}},
+        {"id": "out", "type": "answer"}
+    ]);
+    let diagram = Home::new().compiled(graph(nodes, &[("ask", "out")])).unwrap().to_diagram();
+    let traceless = diagram.items().filter(|(_, item)| item.leaves_no_trace);
+    let names: Vec<String> = traceless.map(|(_, item)| item.lines[0].clone()).collect();
+    assert_eq!(names, ["out"]);
+}

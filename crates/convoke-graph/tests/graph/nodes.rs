@@ -201,6 +201,7 @@ async fn flowcraft_196_197_199_scripts_are_functions_of_the_board() {
     assert!(run("board.setVar('__usage', 1)", json!({})).await.is_err());
     assert!(run("Math.random()", json!({})).await.is_err());
     assert!(run("new Date()", json!({})).await.is_err());
+    assert!(run("performance.now()", json!({})).await.is_err());
     assert!(
         run("let a = []; while (true) { a.push(new Array(100000).fill('x')) }", json!({})).await.is_err()
     );

@@ -144,3 +144,42 @@ fn flowcraft_114_inputs_are_checked_against_what_they_may_be() {
     assert!(begin(nested.clone(), json!({"a": 1})).is_ok());
     assert!(begin(nested, json!({})).is_err(), "what is required within is not lost");
 }
+
+#[tokio::test]
+async fn what_is_made_of_copies_ends_before_memory_does() {
+    let vars = json!({"v": "x".repeat(1 << 20)});
+    let many = |piece: &str| piece.repeat(70);
+    let assigned = |assignment: Value| ("assigner", json!({"assignments": [assignment]}));
+    for (kind, config) in [
+        assigned(json!({"target": "out", "value": many("${board.v}")})),
+        assigned(json!({"target": "out", "value": vec!["${board.v}"; 70]})),
+        assigned(json!({"target": "out", "expression": vec!["v"; 70].join("+")})),
+        (
+            "assigner",
+            json!({"assignments": (0..70).map(|n| json!({"target": format!("v{n}"), "source": "v"})).collect::<Vec<_>>()}),
+        ),
+        ("template", json!({"template": many("{{.v}}")})),
+        ("answer", json!({"template": many("{{.v}}")})),
+        ("answer", json!({"keys": vec!["v"; 70]})),
+        ("aggregator", json!({"input_keys": vec!["v"; 70]})),
+    ] {
+        let made = graph(json!([{"id": "n", "type": kind, "config": config}]), &[]);
+        let error = Home::new().failed(made, vars.clone()).await;
+        assert!(error.contains("`n`") && error.contains("64 MiB"), "{kind}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_nested_without_end_is_refused() {
+    let target = format!("a{}", ".a".repeat(100_000));
+    let nodes =
+        json!([{"id": "n", "type": "assigner", "config": {"assignments": [{"target": target, "value": 1}]}}]);
+    let error = Home::new().failed(graph(nodes, &[]), json!({})).await;
+    assert!(error.contains("100 deep") && error.len() < 1000, "{}", error.len());
+
+    let nodes = json!([{"id": "n", "type": "assigner", "config": {"assignments": [{"target": "v", "value": ["${board.v}"]}]}}]);
+    let mut endless = graph(nodes, &[("n", "n")]);
+    endless["max_nodes"] = json!(1000);
+    let error = Home::new().failed(endless, json!({"v": 1})).await;
+    assert!(error.contains("100 deep"), "{error}");
+}

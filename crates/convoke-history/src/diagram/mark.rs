@@ -32,7 +32,11 @@ impl History {
         let mut visits: HashMap<ItemId, u64> = HashMap::new();
         for (id, item) in diagram.items_mut() {
             let Some(path) = &item.path else { continue };
-            let part = parts.get(&**path).unwrap_or(&nothing);
+            let known = parts.get(&**path);
+            if known.is_none() && item.leaves_no_trace {
+                continue;
+            }
+            let part = known.unwrap_or(&nothing);
             let count = item.visits.unwrap_or(part.visits);
             item.mark = self.mark_of(item, part, count);
             item.note = note(self.record.status, item.mark, count, part.took);
@@ -81,6 +85,8 @@ impl History {
         }
         let ended = self.ending.iter().filter(|_| self.record.status != RunStatus::Suspended);
         for path in ended.flat_map(|ending| &ending.failed_at) {
+            // It may have failed before anything of it was on record.
+            parts.entry(path.without_repetitions().as_str().to_owned()).or_default();
             around(&mut parts, path, |part| part.failed = true);
         }
         let current = self.effects.iter().filter(|effect| effect.generation == self.record.generation.number);

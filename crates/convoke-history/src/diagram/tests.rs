@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use convoke_core::RunStatus;
 use convoke_core::store::RunRecord;
+use convoke_diagram::{Arrow, Diagram, Item};
 
 use crate::tests::{Journal, record};
 
@@ -51,4 +52,23 @@ fn what_failed_is_marked_where_it_failed() {
 #[test]
 fn a_run_of_which_nothing_is_known_is_not_drawn() {
     assert!(journal().history(record(RunStatus::Running)).diagram().is_none());
+}
+
+#[test]
+fn what_leaves_no_trace_is_not_said_to_be_untouched_and_is_marked_where_it_failed() {
+    let marked = |record: RunRecord| {
+        let mut diagram = Diagram::new("main");
+        let search = diagram.add(Item::new("search").at("main/search"));
+        let sum = diagram.add(Item::new("sum").at("main/sum").without_trace());
+        diagram.connect(Arrow::new(search, sum));
+        journal().history(record).mark(&mut diagram);
+        diagram.to_mermaid()
+    };
+    let chart = marked(record(RunStatus::Completed));
+    assert!(chart.contains("class n0 done") && !chart.contains("untouched"), "{chart}");
+    assert!(!chart.contains("stroke-opacity"), "{chart}");
+    let outcome = br#"{"error": "no", "failed_at": ["main/sum#2"]}"#;
+    let failed = RunRecord { outcome: Some(Bytes::from_static(outcome)), ..record(RunStatus::Failed) };
+    let chart = marked(failed);
+    assert!(chart.contains("class n1 failed") && chart.contains("class n0 done"), "{chart}");
 }
