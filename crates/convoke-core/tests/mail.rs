@@ -8,8 +8,8 @@ use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::store::{NewMail, StoreError};
 use convoke_core::{
-    Answer, CancelStatus, Error, EventKind, Fork, IdempotencyKey, Question, Repeat, RunId, RunStatus,
-    Runtime, ToolEffect, ToolSpec, Toolset, Workflow, cancel_for_good,
+    Answer, BoxFuture, CancelStatus, Error, EventKind, Fork, IdempotencyKey, PendingQuestion, Question,
+    Repeat, Responder, RunId, RunStatus, Runtime, ToolEffect, ToolSpec, Toolset, Workflow, cancel_for_good,
 };
 use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, RetryPolicy, StepExt, ToolStep, task_boxed};
 use serde_json::{Value, json};
@@ -268,6 +268,30 @@ async fn mail_that_is_too_large_or_no_json_does_no_harm() {
     }
     let done = impatient(&home).resume(&two(), run).await.unwrap().completed().unwrap();
     assert_eq!(done.steps, ["a!", "ann:x", "ann:y"]);
+}
+
+/// Somebody who is asked, and has left.
+struct HasLeft;
+
+impl Responder for HasLeft {
+    fn respond<'a>(&'a self, _: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        Box::pin(async { None })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_not_come_is_not_waited_for_once_the_one_who_was_asked_has_left() {
+    let home = Home::new(echo());
+    let both = Parallel::builder("both", Join::all().finish_rest())
+        .branch(asks("well?"), |_, _| ())
+        .branch(takes("one", "letters"), |_, _| ());
+    let workflow = Workflow::new(both.build().unwrap());
+    let begun = tokio::time::Instant::now();
+    let left = home.builder().responder(HasLeft).build().start(&workflow, Trail::default()).await.unwrap();
+    assert_eq!(left.status, RunStatus::Suspended);
+    assert_eq!(begun.elapsed(), Duration::ZERO, "nothing was waited for");
+    let record = home.store().run(&left.run).await.unwrap().unwrap();
+    assert_eq!(record.channels, ["letters"], "what comes later is not lost");
 }
 
 #[tokio::test]

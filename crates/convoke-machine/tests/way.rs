@@ -1,7 +1,7 @@
 //! The way that a conversation took.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
-use convoke_machine::conversation::{Sign, Way};
+use convoke_machine::conversation::{MachineState, Sign, Way};
 use convoke_machine::workflow::{Act, Command, Compiled, Known, Spec, advance};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn transitions(way: &Way) -> Vec<String> {
 #[test]
 fn a_way_says_where_it_went_instead() {
     let events = ["Hard", "Unclear", "Back", "Unclear", "Back"].map(Sign::Event);
-    let way = Way::read(&workflow(), None, events);
+    let way = Way::read(&workflow(), &MachineState::default(), events);
     assert_eq!(way.current, "boss");
     assert_eq!((way.visits("expert"), way.visits("desk"), way.visits("end")), (2, 2, 0));
     assert_eq!(
@@ -52,9 +52,16 @@ fn a_way_says_where_it_went_instead() {
 #[test]
 fn what_nobody_wrote_down_follows_from_what_came_after_it() {
     let signs = [Sign::At("sort"), Sign::At("expert"), Sign::Event("Done"), Sign::At("nowhere")];
-    let way = Way::read(&workflow(), None, signs);
+    let way = Way::read(&workflow(), &MachineState::default(), signs);
     assert_eq!(transitions(&way), ["sort Hard expert [] 1", "expert Done end [] 1"]);
     assert_eq!(way.current, "end");
+}
+
+#[test]
+fn a_way_begins_in_the_state_that_was_chosen() {
+    let began = MachineState::default().beginning_in("desk");
+    let way = Way::read(&workflow(), &began, [Sign::At("desk"), Sign::Event("Back")]);
+    assert_eq!((transitions(&way), way.visits("sort")), (vec!["desk Back expert [] 1".to_owned()], 0));
 }
 
 proptest! {
@@ -77,9 +84,9 @@ proptest! {
             }
         }
         let happened = Way::of(&workflow, &context);
-        prop_assert_eq!(&Way::read(&workflow, None, events.iter().copied().map(Sign::Event)), &happened);
+        prop_assert_eq!(&Way::read(&workflow, &MachineState::default(), events.iter().copied().map(Sign::Event)), &happened);
         // A generation goes on where the one before it ended.
         let later = events[split..].iter().copied().map(Sign::Event);
-        prop_assert_eq!(&Way::read(&workflow, Some(&before), later), &happened);
+        prop_assert_eq!(&Way::read(&workflow, &MachineState::default().restored(before), later), &happened);
     }
 }

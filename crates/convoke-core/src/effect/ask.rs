@@ -200,6 +200,9 @@ impl Scope {
             tokio::select! {
                 biased;
                 response = &mut response => {
+                    if response.is_none() {
+                        self.node.run.left_alone.cancel();
+                    }
                     return Ok(response.map_or(Response::NobodyThere, Response::Given));
                 }
                 stop = self.out_of_time() => return Err(stop),

@@ -35,7 +35,8 @@ impl Scope {
     /// everything that is sent is taken once, in the order it came, and a resumed run takes what the first one took.
     ///
     /// If nothing comes for as long as the runtime has [patience](crate::RuntimeBuilder::patience), the run is suspended: it can
-    /// go on as soon as something is sent. Within a step that has a time limit of its own it waits until that is reached.
+    /// go on as soon as something is sent. Within a step that has a time limit of its own it waits until that is reached. Once a
+    /// [`Responder`](crate::Responder) has said that nobody is there, nothing that has not come yet is waited for.
     ///
     /// Another attempt at the same, under a `Retry`, is given what the first one took. What is not a `T` fails the step; a run that is
     /// resumed after that goes on with what was sent next.
@@ -135,6 +136,7 @@ impl Scope {
                 _ = watch.next() => {}
                 stop = self.out_of_time() => return effect.finish(None, Err(stop), Attachments::default()),
                 () = &mut impatient => return Err(self.suspend(WaitCondition::mail(effect.path, channel))),
+                () = self.node.run.left_alone.cancelled() => return Err(self.suspend(WaitCondition::mail(effect.path, channel))),
             }
         }
     }

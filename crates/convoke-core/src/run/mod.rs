@@ -36,6 +36,8 @@ mod workflow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 pub use attendant::Attendant;
 pub use cancel::{CancelStatus, cancel_for_good};
 pub(crate) use earlier_attempts::{EarlierAttempts, EarlierOutcome, Likeness};
@@ -82,6 +84,8 @@ pub(crate) struct Run {
     pub(crate) polls: Arc<Polls>,
     /// Set when somebody has told it to end for good.
     pub(crate) ended_for_good: OnceLock<()>,
+    /// Cancelled when the one who was there to be asked has left.
+    pub(crate) left_alone: CancellationToken,
     /// What the generations before this one have used.
     before: Totals,
     totals: Mutex<Totals>,
@@ -132,6 +136,7 @@ impl Run {
             names: Names::default(),
             polls,
             ended_for_good: OnceLock::new(),
+            left_alone: CancellationToken::new(),
             before: Totals::default(),
             totals: Mutex::default(),
         }

@@ -21,7 +21,7 @@ pub(super) fn taken(compiled: &Compiled, history: &History) -> Option<Way> {
     }
     let here = |effect: &&Effect| effect.generation == history.record.generation.number;
     let signs = history.effects.iter().filter(here).flat_map(|effect| signs(compiled, effect));
-    Some(Way::read(compiled, began.context.filter(known).as_ref(), signs))
+    Some(Way::read(compiled, &began, signs))
 }
 
 /// What an effect says of where the conversation was, and where it went.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation, OnRejection};
-use convoke_core::{Error, Message, Role, ToolResult, Transcript};
+use convoke_core::{Error, Message, Role, ToolCall, ToolResult, Transcript};
 use jiff::Timestamp;
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ const MAX_ROUNDS: u32 = 50;
 /// What a client says of a call that it has executed.
 #[derive(Deserialize)]
 pub(super) struct ClientResult {
-    /// Which call, where several may wait for theirs.
+    /// Which call, where several wait for theirs; without it the only one that does.
     #[serde(default)]
     call_id: String,
     pub(super) content: String,
@@ -216,10 +216,15 @@ impl Session<'_> {
         while results.len() < result.pending_calls.len() {
             let given = self.scope.receive::<ClientResult>(TOOL_RESULTS).await?.payload;
             let ClientResult { call_id, content, is_error } = given;
-            let open = |call_id: &str| !results.iter().any(|known: &ToolResult| known.call_id == call_id);
-            let call = result.pending_calls.iter().find(|call| call.id == call_id && open(&call.id));
-            if let Some(call) = call {
-                results.push(ToolResult { call_id, name: call.name.clone(), content, is_error });
+            let is_open =
+                |call: &&ToolCall| !results.iter().any(|known: &ToolResult| known.call_id == call.id);
+            let open: Vec<&ToolCall> = result.pending_calls.iter().filter(is_open).collect();
+            let call = match &open[..] {
+                [only] if call_id.is_empty() => Some(*only),
+                several => several.iter().copied().find(|call| call.id == call_id),
+            };
+            if let Some(ToolCall { id, name, .. }) = call {
+                results.push(ToolResult { call_id: id.clone(), name: name.clone(), content, is_error });
             }
         }
         Ok(results)

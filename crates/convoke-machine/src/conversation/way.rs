@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::state::MachineState;
 use crate::workflow::{Act, Command, Compiled, Context, advance};
 
 /// Something in the journal of a conversation that says where it was.
@@ -87,17 +88,18 @@ impl Way {
         }
     }
 
-    /// The way that follows from what a journal has, in its order. `begun` is where the conversation was before that, if it was
-    /// anywhere.
+    /// The way that follows from what a journal has, in its order, of a conversation that began so.
     #[must_use]
     pub fn read<'s>(
         compiled: &Compiled,
-        begun: Option<&Context>,
+        began: &MachineState,
         signs: impl IntoIterator<Item = Sign<'s>>,
     ) -> Self {
         // No time passes here: what was accepted then is not to be refused now because time is up.
-        let at = begun.map_or(Timestamp::UNIX_EPOCH, Context::updated_at);
-        let mut context = begun.cloned().unwrap_or_else(|| compiled.start(at));
+        let before = began.context.as_ref().filter(|context| compiled.current(context).is_some());
+        let at = before.map_or(Timestamp::UNIX_EPOCH, Context::updated_at);
+        let chosen = || began.entry.as_deref().and_then(|entry| compiled.start_in(entry, at));
+        let mut context = before.cloned().or_else(chosen).unwrap_or_else(|| compiled.start(at));
         for sign in signs {
             match sign {
                 // What is refused has changed nothing, as it has not when it happened.
