@@ -129,6 +129,10 @@ trials: 2",
     assert_snapshot!("eval_junit", timeless(&place.read("report.xml")));
     let junit = place.convoke(&["eval", "talk.pack.json", ".", "--id", "e", "--output", "junit"]);
     assert_eq!(timeless(&stdout(&junit)), timeless(&place.read("report.xml")));
+    let lost =
+        place.convoke(&["eval", "talk.pack.json", ".", "--id", "e", "--junit", "no/folder/report.xml"]);
+    assert_eq!(lost.status.code(), Some(1));
+    assert!(stdout(&lost).contains("1 of 1 passed"), "what was run is told: {}", stdout(&lost));
 }
 
 #[test]

@@ -453,6 +453,30 @@ fn a_conversation_that_was_killed_goes_on_in_a_terminal_with_what_was_said_last(
     assert!(!end.contains("What next?"), "nobody is asked any more: {end}");
 }
 
+/// Nobody is kept at the terminal by a state that others move on from.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_conversation_that_waits_for_an_event_is_left_for_later() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK);
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml", "--id", "desk"];
+    let begun = ["-i", "state=refund", "-i", "message=Where is it?"];
+    let mut terminal = Terminal::with_results(&place, &[&talk[..], &begun[..]].concat());
+    terminal.wait_for("waits for Approved or Rejected");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    terminal.wait_for("convoke answer desk");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(5), "it waits: {seen}");
+    let shown = stdout(&place.convoke(&["show", "desk"]));
+    assert!(shown.contains("states    │ refund: 1 visit, where it is"), "it began there: {shown}");
+    assert!(place.convoke(&["send", "desk", "Rejected"]).status.success());
+    assert_eq!(place.convoke(&["resume", "desk"]).status.code(), Some(0));
+}
+
 /// A pack that is a goal is talked with like one that is run by itself.
 #[cfg(target_os = "linux")]
 #[test]

@@ -22,10 +22,15 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 
 /// The page without our style, our script and the time it was made.
 fn content(page: &str) -> String {
-    format!("{}</main>", between(page, "<body>\n", "</main>"))
-        .lines()
-        .map(|line| format!("{line}\n"))
-        .collect()
+    // Drawings have tests of their own.
+    let shown = |line: &str| match line
+        .split_once("base64,")
+        .and_then(|(head, tail)| Some((head, tail.split_once('"')?.1)))
+    {
+        Some((head, tail)) => format!("{head}base64,[DRAWING]\"{tail}\n"),
+        None => format!("{line}\n"),
+    };
+    format!("{}</main>", between(page, "<body>\n", "</main>")).lines().map(shown).collect()
 }
 
 #[test]
@@ -98,9 +103,10 @@ fn nothing_a_run_has_in_it_becomes_markup() {
     let page = page(&Place::with([evil(), odd()]), "evil");
     let body = between(&page, "<body>\n", "<script>");
     let known = "header div h1 span p code dl dt dd small details summary pre nav ul li a svg rect/ main input button \
-                 output ol time footer";
+                 output ol time footer img";
     let attributes = "class hidden open aria-label aria-hidden aria-pressed role type id placeholder autocomplete \
-                      spellcheck data-kind data-kinds data-path data-step href datetime title x width height";
+                      spellcheck data-kind data-kinds data-path data-step href datetime title x width height src alt";
+    assert_eq!(body.matches("<img").count(), body.matches("<img src=\"data:image/svg+xml;base64,").count());
     let mut seen = 0;
     for (name, named) in tags(body) {
         let name = name.trim_start_matches('/');
@@ -122,7 +128,7 @@ fn nothing_a_run_has_in_it_becomes_markup() {
 }
 
 #[test]
-fn the_policy_of_a_page_allows_our_style_and_script_and_nothing_else() {
+fn the_policy_of_a_page_allows_our_style_script_and_drawing_and_nothing_else() {
     let page = page(&Place::with([letter()]), "letter-1");
     let policy = between(&page, "<meta http-equiv=\"Content-Security-Policy\" content=\"", "\">");
     let digest = |text: &str| {
@@ -148,7 +154,7 @@ fn the_policy_of_a_page_allows_our_style_and_script_and_nothing_else() {
         let source = source.strip_prefix(" 'sha256-").unwrap().strip_suffix('\'').unwrap();
         assert_eq!(bits(source), digest(between(&page, start, end)), "{directive}");
     }
-    assert_eq!(directives.collect::<Vec<_>>(), ["base-uri 'none'", "form-action 'none'"]);
+    assert_eq!(directives.collect::<Vec<_>>(), ["img-src data:", "base-uri 'none'", "form-action 'none'"]);
     let content = content(&page);
     assert!(!content.contains(" style=") && !content.contains(" on"), "nothing the policy would forbid");
     for address in ["http:", "https:", "src=", "url(", "@import"] {

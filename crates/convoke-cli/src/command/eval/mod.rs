@@ -68,13 +68,14 @@ pub(crate) async fn run(
         output.aside(&line);
     }
     let comparison = earlier.map(|earlier| compare(&earlier, &report));
-    if let Some(path) = &wanted.junit {
-        files::replace(path, &junit(&report))?;
-    }
     match wanted.output {
         ReportFormat::Text if !arguments.json => show::report(&report, comparison.as_ref(), output)?,
         ReportFormat::Junit => output.plain(junit(&report).trim_end())?,
         _ => output.json(&Compared { report: &report, comparison: comparison.as_ref() })?,
+    }
+    // What was paid for is told even if this cannot be written.
+    if let Some(path) = &wanted.junit {
+        files::replace(path, &junit(&report))?;
     }
     if report.passed {
         return Ok(());
