@@ -14,7 +14,8 @@ fuzz_target!(|text: &str| {
     let _ = render(&source, &diagnostics, Style { color: true, width: 80 });
     let _ = to_json(&source, &diagnostics);
     if let Some(file) = file {
-        let _ = (outline::to_text(&file), outline::to_json(&file), outline::to_mermaid(&file));
+        let drawn = outline::to_diagram(&file);
+        let _ = (outline::to_text(&file), outline::to_json(&file), drawn.to_mermaid(), drawn.to_svg());
     }
     if let Ok(formatted) = format(text) {
         let ((before, _), (after, mistakes)) = (parse(text), parse(&formatted));

@@ -20,7 +20,9 @@ fuzz_target!(|text: &str| {
         assert!(place.start <= place.end && place.start <= text.len(), "{finding:?} in {text:?}");
     }
     let Some(graph) = graph else { return };
-    let _ = (graph.to_text(), graph.to_json(), graph.to_mermaid(), graph.inputs_schema(), graph.workflow_files());
+    let drawn = graph.to_diagram();
+    let _ = (graph.to_text(), graph.to_json(), graph.inputs_schema(), graph.workflow_files());
+    let _ = (drawn.to_mermaid(), drawn.to_svg());
     let written = serde_json::to_string(graph.definition()).expect("a definition is JSON");
     let (again, _) = read(&written, &types);
     assert_eq!(again.expect("a graph stays one").definition(), graph.definition(), "{text:?}");

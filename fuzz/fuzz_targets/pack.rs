@@ -14,7 +14,12 @@ fuzz_target!(|text: &str| {
         assert!(place.start <= place.end && place.start <= text.len(), "{finding:?} in {text:?}");
     }
     let Some(pack) = pack else { return };
-    let _ = (outline::to_text(&pack), outline::to_json(&pack), outline::to_mermaid(&pack), pack.agent_cards());
+    let _ = (
+        outline::to_text(&pack),
+        outline::to_json(&pack),
+        outline::to_diagram(&pack, None).map(|drawn| (drawn.to_mermaid(), drawn.to_svg())),
+        pack.agent_cards(),
+    );
     for prompt in pack.prompts().values() {
         if let Ok(bound) = prompt.bind(&Default::default()) {
             let _ = prompt.system("m", &bound, &Moment::default());
@@ -25,5 +30,9 @@ fuzz_target!(|text: &str| {
     }
     let written = serde_json::to_string(pack.document()).expect("a document is JSON");
     let (again, _) = read(&written);
-    assert_eq!(again.expect("a pack stays one").document().to_value(), pack.document().to_value(), "{text:?}");
+    assert_eq!(
+        again.expect("a pack stays one").document().to_value(),
+        pack.document().to_value(),
+        "{text:?}"
+    );
 });

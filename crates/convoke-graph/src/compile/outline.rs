@@ -67,7 +67,8 @@ impl CompiledGraph {
         let mut items = Vec::new();
         for node in &self.nodes {
             let (id, kind) = (&node.definition.id, &node.definition.kind);
-            let shape = if node.edges.len() > 1 { Shape::Decision } else { Shape::Box };
+            let decides = node.edges.iter().any(|edge| edge.condition.is_some());
+            let shape = if decides { Shape::Decision } else { Shape::Box };
             let item = Item::new(id).line(kind).shape(shape).at(Path::join(&workflow, id, 1).as_str());
             items.push(diagram.add(if is_computed(kind) { item.without_trace() } else { item }));
         }
