@@ -1,4 +1,4 @@
-"""Frameworks in Python: a chain of steps that do nothing, an agent's turn with a model in the process, durable steps.
+"""Frameworks in Python: a chain of steps that do nothing, graphs, an agent's turn with a model in the process, durable steps.
 
   peers.py ENGINE      prints a line of JSON for each kind of work
 """
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-SPAN, LENGTH, DURABLE = 3, 100, 10
+SPAN, LENGTH, GRAPH, BRANCHES, DURABLE = 3, 100, 10, 998, 10
 
 
 def measure(engine, what, units, work):
@@ -30,6 +30,7 @@ def version(package):
 
 
 def langgraph():
+    import operator
     import sqlite3
     import typing
 
@@ -53,6 +54,27 @@ def langgraph():
 
     name, plain = f"LangGraph {version('langgraph')}", chain(LENGTH)
     measure(name, "chain", LENGTH, lambda: plain.invoke({"n": 0}, {"recursion_limit": 10 * LENGTH}))
+    short = chain(GRAPH)
+    measure(name, "graph", GRAPH, lambda: short.invoke({"n": 0}))
+
+    class Sum(typing.TypedDict):
+        n: typing.Annotated[int, operator.add]
+
+    forked = StateGraph(Sum)
+    forked.add_node("start", lambda state: {"n": 0})
+    forked.add_node("join", lambda state: {"n": 0})
+    for index in range(BRANCHES):
+        forked.add_node(f"n{index}", lambda state: {"n": 1})
+        forked.add_edge("start", f"n{index}")
+    forked.add_edge([f"n{index}" for index in range(BRANCHES)], "join")
+    forked.add_edge(START, "start")
+    forked.add_edge("join", END)
+    wide = forked.compile()
+
+    def diamond():
+        assert wide.invoke({"n": 0})["n"] == BRANCHES
+
+    measure(name, "diamond", BRANCHES + 2, diamond)
 
     class Fake(GenericFakeChatModel):
         def bind_tools(self, tools, **more):
@@ -161,4 +183,27 @@ def dbos():
     os._exit(0)
 
 
-{"langgraph": langgraph, "pydantic": pydantic, "dbos": dbos}[sys.argv[1]]()
+def temporal():
+    """Steps are activities; the server is another process, whose processor time is not counted."""
+    from temporalio.client import Client
+    from temporalio.worker import Worker
+
+    from temporal_chain import Chain, step
+
+    async def run():
+        client = await Client.connect(sys.argv[2])
+        async with Worker(client, task_queue="peers", workflows=[Chain], activities=[step]):
+            chain = lambda name: client.execute_workflow(Chain.run, DURABLE, id=name, task_queue="peers")
+            await chain("once")
+            began, rounds = time.perf_counter(), 0
+            while time.perf_counter() - began < SPAN:
+                assert await chain(f"run-{rounds}") == DURABLE
+                rounds += 1
+            each = (time.perf_counter() - began) * 1e6 / (rounds * DURABLE)
+            line = {"engine": f"Temporal (SDK {version('temporalio')}), SQLite", "what": "durable", "wall_us": each, "cpu_us": None}
+            print(json.dumps(line), flush=True)
+
+    asyncio.run(run())
+
+
+{"langgraph": langgraph, "pydantic": pydantic, "dbos": dbos, "temporal": temporal}[sys.argv[1]]()

@@ -8,6 +8,8 @@ import sys
 BEGIN, END = "<!-- peers: benches/peers/run -->\n", "<!-- /peers -->\n"
 KINDS = [
     ("chain", "a step of a chain of 100 that do nothing"),
+    ("graph", "a node of a graph of 10, one after the other"),
+    ("diamond", "a node of a graph of 1,000, all but two side by side, and merged"),
     ("turn", "an agent's turn: two calls of a model in the process, one tool call"),
     ("durable", "a durable step, one run after another"),
 ]

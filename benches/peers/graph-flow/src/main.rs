@@ -1,4 +1,4 @@
-//! graph-flow: a chain of tasks that do nothing, sessions in memory.
+//! graph-flow: chains of tasks that do nothing, and one that fans out, sessions in memory.
 
 #[path = "../../measure.rs"]
 mod measure;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use graph_flow::{
-    Context, FlowRunner, GraphBuilder, InMemorySessionStorage, NextAction, Session, SessionStorage, Task,
-    TaskResult,
+    Context, FanOutTask, FlowRunner, Graph, GraphBuilder, InMemorySessionStorage, NextAction, Session,
+    SessionStorage, Task, TaskResult,
 };
 use measure::measure;
 
-const LENGTH: usize = 100;
+const BRANCHES: usize = 998;
 
 struct Count(String, bool);
 
@@ -31,13 +31,35 @@ impl Task for Count {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> graph_flow::Result<()> {
-    let tasks = (0..LENGTH).map(|index| Arc::new(Count(format!("n{index}"), index == LENGTH - 1)));
+    run("chain", chain(100)?, 100).await;
+    run("graph", chain(10)?, 10).await;
+    run("diamond", diamond()?, BRANCHES as u32 + 2).await;
+    Ok(())
+}
+
+fn count(node: &str, is_last: bool) -> Arc<Count> {
+    Arc::new(Count(node.to_owned(), is_last))
+}
+
+fn chain(length: usize) -> graph_flow::Result<Graph> {
+    let tasks = (0..length).map(|index| count(&format!("n{index}"), index == length - 1));
     let graph = tasks.fold(GraphBuilder::new("chain"), |graph, task| graph.add_task(task));
-    let edges = (1..LENGTH).map(|index| (format!("n{}", index - 1), format!("n{index}")));
-    let graph = edges.fold(graph, |graph, (from, to)| graph.add_edge(from, to)).build()?;
+    let edges = (1..length).map(|index| (format!("n{}", index - 1), format!("n{index}")));
+    edges.fold(graph, |graph, (from, to)| graph.add_edge(from, to)).build()
+}
+
+/// Branches share one context here and are not merged: there is no sum of what they added.
+fn diamond() -> graph_flow::Result<Graph> {
+    let branches = (0..BRANCHES).map(|index| count(&format!("b{index}"), true) as Arc<dyn Task>);
+    let fork = FanOutTask::new("fork", branches.collect()).with_next_action(NextAction::ContinueAndExecute);
+    let tasks = GraphBuilder::new("diamond").add_task(count("n0", false)).add_task(fork);
+    tasks.add_task(count("join", true)).add_edge("n0", "fork").add_edge("fork", "join").build()
+}
+
+async fn run(what: &str, graph: Graph, nodes: u32) {
     let storage = Arc::new(InMemorySessionStorage::new());
     let runner = FlowRunner::new(Arc::new(graph), storage.clone());
-    measure("graph-flow 0.8.1", "chain", 100, |round| {
+    measure("graph-flow 0.8.1", what, nodes, |round| {
         let (runner, storage) = (&runner, &storage);
         async move {
             let id = format!("s{round}");
@@ -46,5 +68,4 @@ async fn main() -> graph_flow::Result<()> {
         }
     })
     .await;
-    Ok(())
 }

@@ -1,15 +1,46 @@
-//! Convoke: a chain of steps that do nothing, an agent's turn, and durable steps.
+//! Convoke: a chain of steps that do nothing, the same as a graph, a graph that forks, an agent's turn, and durable steps.
 
 #[path = "../../measure.rs"]
 mod measure;
 
 use convoke::agent::Conversation;
+use convoke::graph::{Board, CompiledGraph, Graph, GraphDefinition, GraphEquipment, NodeTypes, Reducer};
 use convoke::prelude::*;
 use measure::measure;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct City {
     city: String,
+}
+
+const BRANCHES: usize = 998;
+
+/// A graph whose nodes each add one to `n`.
+fn graph(definition: GraphDefinition) -> Graph {
+    let compiled = CompiledGraph::new(definition, &NodeTypes::standard()).expect("it can be run");
+    compiled.equip(GraphEquipment::default()).expect("it lacks nothing")
+}
+
+fn chain() -> Graph {
+    let nodes = (0..10).fold(GraphDefinition::new("chain", "n0"), |graph, index| {
+        graph.node(format!("n{index}"), "assigner", adds_one())
+    });
+    graph((1..10).fold(nodes, |graph, index| graph.edge(format!("n{}", index - 1), format!("n{index}"))))
+}
+
+fn diamond() -> Graph {
+    let start = GraphDefinition::new("diamond", "start").node("start", "passthrough", serde_json::json!({}));
+    let mut forked = (0..BRANCHES).fold(start, |graph, index| {
+        let node = format!("n{index}");
+        graph.node(&node, "assigner", adds_one()).edge("start", &node).edge(node, "join")
+    });
+    forked.max_nodes = BRANCHES as u64 + 2;
+    forked.max_branches = BRANCHES;
+    graph(forked.node("join", "passthrough", serde_json::json!({})).merge("n", Reducer::Sum))
+}
+
+fn adds_one() -> serde_json::Value {
+    serde_json::json!({"assignments": [{"target": "n", "expression": "(n ?? 0) + 1"}]})
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -23,6 +54,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert_eq!(outcome.completed().expect("it completes"), 100);
     })
     .await;
+
+    for (what, graph, nodes) in [("graph", chain(), 10), ("diamond", diamond(), BRANCHES + 2)] {
+        let workflow = graph.workflow();
+        measure("Convoke", what, nodes as u32, |_| async {
+            let outcome = runtime.start(&workflow, Board::new()).await.expect("it runs");
+            let board = outcome.completed().expect("it completes");
+            assert_eq!(board.get("n"), Some(&nodes.min(BRANCHES).into()));
+        })
+        .await;
+    }
 
     let weather = FunctionTool::new("weather", "Looks up the weather", |args: City| async move {
         Ok::<_, Error>(format!("sunny in {}", args.city))
