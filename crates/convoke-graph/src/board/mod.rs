@@ -21,7 +21,7 @@ use serde_json::Value;
 
 pub(crate) use change::{ChannelChange, Difference};
 pub use merge::MergeConflict;
-pub(crate) use merge::{Change, History, merged};
+pub(crate) use merge::{Change, History, Merging};
 pub use reducer::Reducer;
 pub(crate) use size::{DEEPEST, LARGEST, size};
 

@@ -4,24 +4,12 @@ use convoke_core::Path;
 use convoke_diagram::{Arrow, Diagram, Item, Shape};
 use serde_json::Value;
 
-use super::{CompiledEdge, CompiledGraph};
+use super::{COMPUTED, CompiledGraph};
 use crate::definition::END;
 
-/// Whether nodes of a type compute from the board alone, which no journal has.
+/// Whether nodes of a type may leave nothing on record: what these run may consist of such nodes.
 fn is_computed(kind: &str) -> bool {
-    let kinds = [
-        "answer",
-        "aggregator",
-        "assigner",
-        "ifelse",
-        "loopguard",
-        "passthrough",
-        "router",
-        "script",
-        "template",
-    ];
-    // What these run may consist of such nodes.
-    kinds.contains(&kind) || matches!(kind, "graph" | "iteration" | "step" | "workflow")
+    COMPUTED.contains(&kind) || matches!(kind, "graph" | "iteration" | "step" | "workflow")
 }
 
 impl CompiledGraph {
@@ -52,7 +40,7 @@ impl CompiledGraph {
                     None if node.edges.iter().any(|edge| edge.condition.is_some()) => " otherwise".to_owned(),
                     None => String::new(),
                 };
-                text.push_str(&format!("  -> {}{when}\n", self.target(edge)));
+                text.push_str(&format!("  -> {}{when}\n", self.target(edge.to)));
             }
         }
         text
@@ -88,7 +76,8 @@ impl CompiledGraph {
         diagram
     }
 
-    fn target(&self, edge: &CompiledEdge) -> &str {
-        edge.to.map_or(END, |to| &self.nodes[to].definition.id)
+    /// What a node that edges lead to is called; `None` is the end.
+    pub(crate) fn target(&self, node: Option<usize>) -> &str {
+        node.map_or(END, |node| &self.nodes[node].definition.id)
     }
 }

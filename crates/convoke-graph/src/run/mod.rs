@@ -4,6 +4,7 @@
 //! ([`Order`](crate::compile::Order)), then what they did is put together and it runs once. How often a node has run before, and what
 //! it is given, never depends on who was quicker; so every run of a node has the same path in the journal each time.
 
+mod branches;
 mod graph;
 mod node_step;
 pub(crate) mod schedule;

@@ -3,6 +3,7 @@
 
 mod agents;
 mod board;
+mod branches;
 mod conditions;
 mod definition;
 mod executor;

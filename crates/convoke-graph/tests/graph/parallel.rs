@@ -143,6 +143,44 @@ async fn reducers_put_values_together() {
     assert!(home.failed(unfit, json!({})).await.contains("conflict over variable `k`"));
 }
 
+/// Both arms lead to both joins, which are put together in turn: what the arms did must count once.
+#[tokio::test]
+async fn branches_that_meet_twice_count_once() {
+    let counts = |id: &str| {
+        let assignments = json!([{"target": "total", "expression": "(total ?? 0) + 1"},
+            {"target": "all", "expression": format!("concat(all ?? [], ['{id}'])")}]);
+        json!({"id": id, "type": "assigner", "config": {"assignments": assignments}})
+    };
+    let nodes = json!([
+        counts("start"),
+        counts("a"),
+        counts("b"),
+        counts("c"),
+        counts("j1"),
+        counts("j2"),
+        counts("k")
+    ]);
+    let edges = [
+        ("start", "a"),
+        ("start", "b"),
+        ("start", "c"),
+        ("a", "j1"),
+        ("a", "j2"),
+        ("b", "j1"),
+        ("b", "j2"),
+        ("c", "j2"),
+        ("j1", "k"),
+        ("j2", "k"),
+    ];
+    let mut made = graph(nodes, &edges);
+    made["merge"] = json!({"total": "sum", "all": "append"});
+    let board = Home::new().done(made, json!({})).await;
+    assert_eq!(board.get("total"), Some(&json!(7)));
+    let mut all: Vec<String> = board.typed("all").unwrap();
+    all.sort();
+    assert_eq!(all, ["a", "b", "c", "j1", "j2", "k", "start"]);
+}
+
 #[tokio::test]
 async fn flowcraft_162_the_failure_of_a_branch_ends_the_others_and_nothing_is_merged() {
     let dropped = Arc::new(AtomicU32::new(0));
