@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{
-    BoxFuture, Error, Message, ModelReply, ModelRequest, ReasoningEffort, Role, Scope, ToolCall, ToolResult,
-    Toolset, Transcript, Visibility,
+    BoxFuture, Error, EventKind, Message, ModelReply, ModelRequest, ReasoningEffort, Role, Scope, ToolCall,
+    ToolResult, Toolset, Transcript, Visibility,
 };
 use futures_util::future::join_all;
 use schemars::JsonSchema;
@@ -252,10 +252,16 @@ async fn executed(scope: &Scope, tools: &Toolset, calls: &[ToolCall]) -> Vec<Res
         (call, tool.map(|tool| (tool, scope.tool_scope(&**tool, Some(TOOL_TIMEOUT)))))
     });
     let open: Vec<_> = open.collect();
+    let node = scope;
     let made = open.iter().map(|(call, tool)| async move {
         let Some((tool, scope)) = tool else {
             let (call_id, name) = (call.id.clone(), call.name.clone());
             let content = format!("tool `{name}` was not offered, so it was not called");
+            if node.has_listeners() {
+                let (id, content) = (call.id.clone(), content.clone());
+                node.emit(EventKind::ToolCallEnded { id: id.clone() }).await;
+                node.emit(EventKind::ToolCallResult { id, content, is_error: true }).await;
+            }
             return Ok(ToolResult { call_id, name, content, is_error: true });
         };
         scope.composing().announce_tool_call(call).await;

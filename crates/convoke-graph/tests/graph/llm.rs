@@ -72,7 +72,7 @@ async fn flowcraft_174_175_the_conversation_goes_on() {
             _ => None,
         })
         .collect();
-    assert_eq!(tokens.concat(), "hello world");
+    assert_eq!(tokens, ["hello ", "world"], "piece by piece, in order");
     let home = Home::new().node("system", |call| {
         Box::pin(
             async move { Ok(call.board.set_channel("", [Message::system("Mine."), Message::user("hi")])?) },
@@ -104,6 +104,12 @@ async fn flowcraft_177_187_an_answer_in_json_becomes_a_value_or_a_typed_error() 
             home.done(asks(json!({"json_mode": true, "output_key": "intent"})), json!({"query": "hi"})).await;
         assert_eq!(board.get("intent"), Some(&expected), "{said}");
     }
+    let home = Home::with_model(ScriptedModel::replies(["{\"intent\": \"qa\"}"]));
+    let nodes = json!([{"id": "llm", "type": "llm", "config": {"json_mode": true, "output_key": "result"}},
+        super::writes("qa", json!({"took": "qa"}))]);
+    let board =
+        home.done(graph(nodes, &[("llm", "qa if result.intent == 'qa'")]), json!({"query": "hi"})).await;
+    assert_eq!(board.text("took"), "qa", "conditions read what is in it");
     for said in ["no json", "42", "\"text\"", "null", "{broken"] {
         let home = Home::with_model(ScriptedModel::replies([said]));
         let error = home.failed(asks(json!({"json_mode": true})), json!({"query": "hi"})).await;
@@ -130,6 +136,11 @@ async fn flowcraft_178_066_usage_adds_up() {
     let home = Home::with_model(model).tool(echo());
     let board = home.done(loops(json!({"tool_names": ["echo"]})), json!({"query": "hi"})).await;
     assert_eq!((board.usage().input_tokens, board.usage().output_tokens), (110, 55));
+    let each = home.heard.all().into_iter().filter_map(|event| match event.kind {
+        EventKind::ModelCallEnded { usage, .. } => usage.map(|used| (used.input_tokens, used.output_tokens)),
+        _ => None,
+    });
+    assert_eq!(each.collect::<Vec<_>>(), [(100, 50), (10, 5)], "each call says what it used");
 }
 
 #[tokio::test]
@@ -148,6 +159,23 @@ async fn flowcraft_142_143_179_tools_are_called_and_their_calls_kept() {
         (&json!("echo"), &json!({"text": "a"}), &json!("echo a"), &json!("success"))
     );
     assert_eq!((&calls[1]["name"], &calls[1]["status"]), (&json!("missing"), &json!("error")));
+    let told = home.heard.all();
+    let started: std::collections::BTreeSet<&str> = told
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolCallStarted { id, .. } => Some(id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(started.len(), 2, "both calls are told");
+    let results: Vec<bool> = told
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolCallResult { is_error, .. } => Some(*is_error),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((results.len(), results.contains(&true)), (2, true), "and both results");
     let quiet = Home::new().done(asks(json!({})), json!({"query": "hi"})).await;
     assert_eq!(quiet.get(convoke_graph::TOOL_CALLS), None);
 }
@@ -181,7 +209,10 @@ async fn flowcraft_182_183_steps_are_kept_and_the_query_is_asked_once() {
     let board = home.done(twice, json!({"query": "hi"})).await;
     let said: Vec<String> = board.channel("own").iter().map(Message::text).collect();
     assert_eq!(said, ["hi", "Hello.", "Hello."], "it was the last thing that was asked");
-    assert_eq!(board.typed::<Vec<Value>>("agent_steps").unwrap().len(), 2);
+    let steps = board.typed::<Vec<Value>>("agent_steps").unwrap();
+    assert_eq!(steps.len(), 2);
+    assert_eq!((&steps[0]["response"], &steps[0]["tool_calls"]), (&json!("Hello."), &json!([])));
+    assert!(steps[0]["usage"].is_object());
 }
 
 /// Asks a model whose reply somebody interrupts as soon as they have heard something of it.

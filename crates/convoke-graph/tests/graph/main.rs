@@ -13,6 +13,7 @@ mod parallel;
 mod properties;
 mod references;
 mod resume;
+mod way;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

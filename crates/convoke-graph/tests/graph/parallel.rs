@@ -206,6 +206,8 @@ async fn flowcraft_162_the_failure_of_a_branch_ends_the_others_and_nothing_is_me
     let error = outcome.error.unwrap().to_string();
     assert!(error.contains("`a`") && error.contains("broken"), "{error}");
     assert_eq!((outcome.status, outcome.state.get("half")), (RunStatus::Failed, None));
+    assert_eq!(dropped.load(Ordering::Relaxed), 1, "the other branch was ended");
+    assert!(!error.contains("`b`") && !error.contains("cancel"), "it is what really failed: {error}");
     assert_paired(&home);
 }
 

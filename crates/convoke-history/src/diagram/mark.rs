@@ -27,13 +27,14 @@ impl History {
     /// [taken](convoke_diagram::Arrow::taken). An item that is marked [active](Mark::Active) is where the run is, or where it
     /// ended. Of other arrows it is said that they were taken if the run came to both of their ends.
     pub fn mark(&self, diagram: &mut Diagram) {
-        let parts = self.parts();
+        let is_located = diagram.items().any(|(_, item)| item.mark == Mark::Active);
+        let parts = self.parts(is_located);
         let nothing = Part::default();
         let mut visits: HashMap<ItemId, u64> = HashMap::new();
         for (id, item) in diagram.items_mut() {
             let Some(path) = &item.path else { continue };
             let known = parts.get(&**path);
-            if known.is_none() && item.leaves_no_trace {
+            if known.is_none() && item.leaves_no_trace && item.visits.is_none() {
                 continue;
             }
             let part = known.unwrap_or(&nothing);
@@ -72,8 +73,8 @@ impl History {
         self.ending.as_ref().is_some_and(|ending| !ending.failed_at.is_empty())
     }
 
-    /// What is known of every part, by its path without repetitions.
-    fn parts(&self) -> HashMap<String, Part> {
+    /// What is known of every part, by its path without repetitions. Where the run is may be known from elsewhere.
+    fn parts(&self, is_located: bool) -> HashMap<String, Part> {
         let mut parts: HashMap<String, Part> = HashMap::new();
         for node in self.tree.nodes() {
             let part = parts.entry(node.path.without_repetitions().as_str().to_owned()).or_default();
@@ -100,7 +101,7 @@ impl History {
             );
         }
         // Between two effects it is where the last one was.
-        if let Some(last) = self.effects.last().filter(|_| open.is_empty()) {
+        if let Some(last) = self.effects.last().filter(|_| open.is_empty() && !is_located) {
             around(&mut parts, &last.path, |part| part.is_at_work = true);
         }
         parts
