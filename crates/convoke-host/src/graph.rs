@@ -4,9 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use convoke_core::{
-    BoxFuture, EffectKind, Error, Path, RunStatus, Runner, Scope, StepNote, Workflow, json_text,
-};
+use convoke_core::{BoxFuture, Error, Path, RunStatus, Runner, Scope, StepNote, Workflow, json_text};
 use convoke_diagram::{Diagram, Mark};
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
@@ -252,17 +250,17 @@ fn way(graph: &CompiledGraph, history: &History) -> Option<GraphWay> {
     let failed = history.ending.iter().flat_map(|ending| &ending.failed_at);
     let failed: Vec<&Path> = failed.filter(|_| history.record.status != RunStatus::Suspended).collect();
     let mut traces: HashMap<&Path, NodeTrace> = HashMap::new();
-    let current = history.effects.iter().filter(|effect| effect.kind == EffectKind::Decision);
-    for effect in current.filter(|effect| effect.generation == history.record.generation.number) {
-        let Detail::Decision { choice: Some(choice) } = &effect.current().detail else { continue };
-        let trace = match effect.ordinal {
+    let current = history.notes.iter().filter(|note| note.generation == history.record.generation.number);
+    for note in current {
+        let Detail::Decision { choice: Some(choice) } = &note.current().detail else { continue };
+        let trace = match note.ordinal {
             ordinal if ordinal == StepNote::LeftOut.ordinal() => NodeTrace::LeftOut,
             ordinal if ordinal == StepNote::Route.ordinal() => {
                 NodeTrace::Routed(serde_json::from_value(choice.clone()).ok()?)
             }
             _ => continue,
         };
-        traces.insert(&effect.path, trace);
+        traces.insert(&note.path, trace);
     }
     let came_to = RefCell::new(HashSet::new());
     let way = graph.way(&|node, time| {

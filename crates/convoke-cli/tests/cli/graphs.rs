@@ -226,17 +226,21 @@ fn a_run_is_drawn_with_the_edges_it_took_wherever_it_is() {
     assert_snapshot!("graph_done", drawn(&place, "tools"));
     assert!(place.convoke(&["replay", "tools", "--html", "tools.html"]).status.success());
     let page = std::fs::read_to_string(place.path().join("tools.html")).unwrap();
-    assert!(page.contains("dg-taken") && page.contains("dg-untouched"));
+    assert!(page.contains("<img src=\"data:image/svg+xml;base64,"));
+    let svg = stdout(&place.convoke(&["show", "tools", "--format", "svg"]));
+    let arrows = |class: &str| svg.matches(&format!("class=\"dg-arrow {class}\"")).count();
+    assert_eq!((arrows("dg-taken"), arrows("dg-untouched")), (12, 3), "{svg}");
 }
 
 /// The flow chart of a run. How long things took is not the same every time.
 fn drawn(place: &Place, run: &str) -> String {
     let chart = stdout(&place.convoke(&["show", run, "--format", "mermaid"]));
-    let lines = chart.lines().map(|line| match line.split_once(", ") {
-        Some((before, rest)) if rest.trim_end_matches(['"', ']', '}']).ends_with('s') => {
-            format!("{before}, TIME{}", &rest[rest.trim_end_matches(['"', ']', '}']).len()..])
-        }
-        _ => line.to_owned(),
+    let is_time = |word: &str| word.starts_with(|letter: char| letter.is_ascii_digit());
+    let lines = chart.lines().map(|line| {
+        let Some((before, note)) = line.split_once('✓') else { return line.to_owned() };
+        let end = note.find('"').unwrap_or(note.len());
+        let facts = note[..end].trim().split(", ").filter(|fact| !is_time(fact) || fact.ends_with("times"));
+        format!("{before}✓ {}{}", facts.collect::<Vec<_>>().join(", "), &note[end..])
     });
     lines.collect::<Vec<_>>().join("\n")
 }

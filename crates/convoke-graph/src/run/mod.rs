@@ -5,9 +5,11 @@
 //! it is given, never depends on who was quicker; so every run of a node has the same path in the journal each time.
 
 mod branches;
+mod cancel;
 mod graph;
 mod node_step;
 pub(crate) mod schedule;
+mod stop;
 mod token;
 
 pub use graph::Graph;

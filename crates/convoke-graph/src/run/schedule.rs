@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use convoke_core::{Canceller, Error, EventKind, Scope, StepNote, Suspension};
+use convoke_core::{Canceller, Error, EventKind, Scope, StepNote};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::branches::{Branches, are_siblings};
+use super::branches::Branches;
 use super::graph::Graph;
 use super::node_step::Activation;
 use super::token::{Token, together};
@@ -17,37 +17,37 @@ use crate::{Board, MergeConflict};
 
 /// A graph under way.
 pub(super) struct Schedule<'a> {
-    graph: &'a Graph,
-    scope: &'a Scope,
+    pub(super) graph: &'a Graph,
+    pub(super) scope: &'a Scope,
     /// The board when there was one path only.
-    base: Board,
+    pub(super) base: Board,
     /// Paths that have come to a node which has not begun.
-    waiting: BTreeMap<usize, Vec<Token>>,
+    pub(super) waiting: BTreeMap<usize, Vec<Token>>,
     /// Where paths wait, are or have stopped.
-    taken: Occupied,
+    pub(super) taken: Occupied,
     running: JoinSet<Finished>,
     /// The nodes that run, and the paths that led to them.
-    active: HashMap<usize, ActiveNode>,
+    pub(super) active: HashMap<usize, ActiveNode>,
     /// Nodes that wait for a person, or cannot go on for a reason that is not theirs.
-    stopped: BTreeMap<usize, StoppedNode>,
-    ended: Vec<Token>,
-    branches: Branches,
+    pub(super) stopped: BTreeMap<usize, StoppedNode>,
+    pub(super) ended: Vec<Token>,
+    pub(super) branches: Branches,
     begun: u64,
     last_id: u64,
 }
 
-struct ActiveNode {
-    token: Token,
-    scope: Scope,
-    canceller: Canceller,
+pub(super) struct ActiveNode {
+    pub(super) token: Token,
+    pub(super) scope: Scope,
+    pub(super) canceller: Canceller,
     /// Why nothing of it counts, if another branch ended this one.
-    left_out: Option<String>,
+    pub(super) left_out: Option<String>,
 }
 
-struct StoppedNode {
-    token: Token,
-    scope: Scope,
-    stop: Error,
+pub(super) struct StoppedNode {
+    pub(super) token: Token,
+    pub(super) scope: Scope,
+    pub(super) stop: Error,
 }
 
 /// A node that has run.
@@ -150,7 +150,12 @@ impl<'a> Schedule<'a> {
     }
 
     /// Begins a node; or leaves it out, if another branch wants that now or did before the run went on.
-    fn begin(&mut self, node: usize, arrived: Vec<Token>, left_out: Option<&str>) -> Result<(), Error> {
+    pub(super) fn begin(
+        &mut self,
+        node: usize,
+        arrived: Vec<Token>,
+        left_out: Option<&str>,
+    ) -> Result<(), Error> {
         let id = &self.graph.compiled.nodes[node].definition.id;
         let is_alone = self.waiting.is_empty()
             && self.active.is_empty()
@@ -267,41 +272,7 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// Ends the branch that is at a node, if that is another branch than the path that wants it. Who was quicker decides, so it is
-    /// kept for when the run is resumed.
-    fn cancel(&mut self, node: usize, by: &Token, reason: &str) -> Result<(), Error> {
-        if let Some(active) = self.active.get_mut(&node) {
-            if active.left_out.is_none() && are_siblings(&active.token.lineage, &by.lineage) {
-                active.scope.composing().keep_note(StepNote::LeftOut, &reason)?;
-                active.canceller.cancel(reason);
-                active.left_out = Some(reason.to_owned());
-            }
-        } else if let Some(stopped) = self.stopped.remove(&node) {
-            let StoppedNode { token, scope, stop } = stopped;
-            if matches!(stop.root(), Error::Suspended(_)) && are_siblings(&token.lineage, &by.lineage) {
-                scope.composing().keep_note(StepNote::LeftOut, &reason)?;
-                self.give_up(node, &token, &scope, reason);
-            } else {
-                self.stopped.insert(node, StoppedNode { token, scope, stop });
-            }
-        } else if let Some(arrived) = self.waiting.get(&node)
-            && arrived.iter().all(|token| are_siblings(&token.lineage, &by.lineage))
-            && !self.graph.compiled.order.is_held_up(node, &self.taken)
-            && let Some(arrived) = self.waiting.remove(&node)
-        {
-            self.begin(node, arrived, Some(reason))?;
-        }
-        Ok(())
-    }
-
-    /// Leaves a path out, with everything it did since it was a branch of its own.
-    fn give_up(&mut self, node: usize, token: &Token, scope: &Scope, reason: &str) {
-        self.scope.composing().give_up(scope);
-        self.branches.cancel(&token.lineage, reason);
-        self.taken.leave(node);
-    }
-
-    fn merge(&mut self, tokens: Vec<Token>) -> Result<Option<Token>, MergeConflict> {
+    pub(super) fn merge(&mut self, tokens: Vec<Token>) -> Result<Option<Token>, MergeConflict> {
         let (graph, id) = (self.graph, self.next_id());
         together(tokens, &self.base, &|key| graph.reducer(key), id)
     }
@@ -309,38 +280,6 @@ impl<'a> Schedule<'a> {
     fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
-    }
-
-    /// Why it cannot go on, if it cannot: something about the run, or what people have yet to answer.
-    fn stop(&self) -> Option<Error> {
-        let stops = || self.stopped.values().map(|stopped| &stopped.stop);
-        if let Some(stop) = stops().find(|stop| !matches!(stop.root(), Error::Suspended(_))) {
-            return Some(stop.clone());
-        }
-        let questions = stops().filter_map(|stop| match stop.root() {
-            Error::Suspended(suspension) => Some(&**suspension),
-            _ => None,
-        });
-        let together = Suspension::together(questions);
-        (!self.stopped.is_empty()).then(|| Error::Suspended(Box::new(together)))
-    }
-
-    /// What all paths have come to, as far as they have; who would conflict is left out.
-    fn so_far(&mut self) -> Board {
-        let stopped = std::mem::take(&mut self.stopped).into_values().map(|stopped| stopped.token);
-        let waiting = std::mem::take(&mut self.waiting).into_values().flatten();
-        let all: Vec<Token> = stopped.chain(waiting).chain(self.ended.drain(..)).collect();
-        if let Ok(merged) = self.merge(all.clone()) {
-            return merged.map_or_else(|| self.base.clone(), |token| token.board);
-        }
-        let mut known: Option<Token> = None;
-        for token in all {
-            let both = known.clone().into_iter().chain([token]).collect();
-            if let Ok(merged) = self.merge(both) {
-                known = merged;
-            }
-        }
-        known.map_or_else(|| self.base.clone(), |token| token.board)
     }
 }
 
