@@ -224,6 +224,9 @@ fn unread(text: &str, error: &str) -> String {
     let rest: String = line.chars().skip(column.saturating_sub(1)).collect();
     match rest.replace(ALIAS, "").trim() {
         "" => "it ends too early".to_owned(),
+        rest if rest.starts_with('=') && !rest.starts_with("==") => {
+            format!("it cannot be read from `{rest}` on; to compare, write `==`")
+        }
         rest => format!("it cannot be read from `{rest}` on"),
     }
 }

@@ -1,10 +1,9 @@
 //! Graphs, as the host sees them.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Path, RunStatus, Runner, Scope, StepNote, Workflow, json_text};
+use convoke_core::{BoxFuture, Error, RunStatus, Runner, Scope, Workflow, json_text};
 use convoke_diagram::{Diagram, Mark};
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
@@ -12,15 +11,15 @@ use convoke_goals::agentfile::load::{Loader, PathContent};
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_graph::{
-    Board, CompiledGraph, GraphEquipment, GraphWay, InputType, NestedWorkflow, NodeTrace, NodeTypes, QUERY,
-    looks_like_a_graph,
+    Board, CompiledGraph, GraphEquipment, InputType, NestedWorkflow, NodeTypes, QUERY, looks_like_a_graph,
 };
-use convoke_history::{Detail, History};
+use convoke_history::History;
 use convoke_text::finding::Finding;
 use serde_json::{Map, Value};
 
 use crate::agentfile::AgentfileKind;
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition, counted};
+use crate::graph_way;
 use crate::pack::{PackKind, diagnostic};
 
 /// The name under which runs keep what they were started from.
@@ -188,7 +187,7 @@ impl Definition for GraphDefinition {
     }
 
     fn diagram_of(&self, history: &History) -> Option<Diagram> {
-        let mut diagram = match way(&self.graph, history) {
+        let mut diagram = match graph_way::of(&self.graph, history) {
             Some(way) => self.graph.to_diagram_of(&way),
             None => self.graph.to_diagram(),
         };
@@ -242,42 +241,6 @@ impl Definition for GraphDefinition {
             other => json_text(&other),
         })
     }
-}
-
-/// The way that a run took, by what its nodes left on record. Runs of versions that kept no such record have none.
-fn way(graph: &CompiledGraph, history: &History) -> Option<GraphWay> {
-    let root = Path::join(&Path::from(""), &graph.definition().name, 1);
-    let failed = history.ending.iter().flat_map(|ending| &ending.failed_at);
-    let failed: Vec<&Path> = failed.filter(|_| history.record.status != RunStatus::Suspended).collect();
-    let mut traces: HashMap<&Path, NodeTrace> = HashMap::new();
-    let current = history.notes.iter().filter(|note| note.generation == history.record.generation.number);
-    for note in current {
-        let Detail::Decision { choice: Some(choice) } = &note.current().detail else { continue };
-        let trace = match note.ordinal {
-            ordinal if ordinal == StepNote::LeftOut.ordinal() => NodeTrace::LeftOut,
-            ordinal if ordinal == StepNote::Route.ordinal() => {
-                NodeTrace::Routed(serde_json::from_value(choice.clone()).ok()?)
-            }
-            _ => continue,
-        };
-        traces.insert(&note.path, trace);
-    }
-    let came_to = RefCell::new(HashSet::new());
-    let way = graph.way(&|node, time| {
-        let path = Path::join(&root, node, u32::try_from(time).unwrap_or(u32::MAX));
-        let trace = match traces.get(&path) {
-            _ if failed.iter().any(|failed| failed.is_within(&path)) => NodeTrace::Failed,
-            Some(trace) => trace.clone(),
-            None => NodeTrace::Nothing,
-        };
-        came_to.borrow_mut().insert(path);
-        trace
-    });
-    let came_to = came_to.into_inner();
-    let known = history.effects.iter().map(|effect| &effect.path).filter(|path| path.is_within(&root));
-    let is_whole =
-        known.into_iter().all(|path| path == &root || came_to.iter().any(|node| path.is_within(node)));
-    (is_whole && !(way.is_under_way() && history.record.status == RunStatus::Completed)).then_some(way)
 }
 
 struct EquippedGraph {

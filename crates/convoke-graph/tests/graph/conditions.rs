@@ -85,6 +85,7 @@ fn flowcraft_098_what_is_never_true_or_false_is_no_condition() {
         "x in 1..99999",
         "$env == nil",
         "$env[name] == 1",
+        "x = 1",
         "len(map(1..1000, map(1..1000, #))) > 1",
     ] {
         let error = Condition::new(condition).unwrap_err().to_string();

@@ -266,6 +266,8 @@ fn flowcraft_168_an_unknown_rule_is_a_mistake() {
     let (compiled, findings) = convoke_graph::read(&made.to_string(), &convoke_graph::NodeTypes::standard());
     assert!(compiled.is_none());
     assert_eq!(findings[0].path, "/merge/k");
+    assert!(findings[0].message.starts_with("`lastt` is none of: error, first, last"), "{findings:?}");
+    assert_eq!(findings[0].help.as_deref(), Some("did you mean `last`?"));
 }
 
 #[tokio::test]

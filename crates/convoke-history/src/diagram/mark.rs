@@ -14,6 +14,8 @@ struct Part {
     visits: u64,
     /// How long all of them took, if that is known of each.
     took: Option<Duration>,
+    /// How many of its effects failed, also those it coped with.
+    failures: u64,
     waits: bool,
     is_at_work: bool,
     failed: bool,
@@ -40,7 +42,7 @@ impl History {
             let part = known.unwrap_or(&nothing);
             let count = item.visits.unwrap_or(part.visits);
             item.mark = self.mark_of(item, part, count);
-            item.note = note(self.record.status, item.mark, count, part.took);
+            item.note = note(self.record.status, item.mark, count, part);
             visits.insert(id, count);
         }
         for arrow in diagram.arrows_mut().filter(|arrow| arrow.taken.is_none()) {
@@ -82,6 +84,7 @@ impl History {
                 0 => node.duration,
                 _ => part.took.zip(node.duration).map(|(sum, more)| sum + more),
             };
+            part.failures += node.spent.failures;
             part.visits += 1;
         }
         let ended = self.ending.iter().filter(|_| self.record.status != RunStatus::Suspended);
@@ -127,7 +130,7 @@ fn done(visits: u64) -> Mark {
     if visits > 0 { Mark::Done } else { Mark::Untouched }
 }
 
-fn note(status: RunStatus, mark: Mark, visits: u64, took: Option<Duration>) -> String {
+fn note(status: RunStatus, mark: Mark, visits: u64, part: &Part) -> String {
     let ended = format!("✗ {}", status.name().replace('_', " "));
     let word = match mark {
         Mark::Done => "✓",
@@ -137,8 +140,9 @@ fn note(status: RunStatus, mark: Mark, visits: u64, took: Option<Duration>) -> S
         _ => return String::new(),
     };
     let times = (visits > 1).then(|| format!("{visits} times"));
-    let took = took.map(human::duration);
-    let facts: Vec<String> = times.into_iter().chain(took).collect();
+    let took = part.took.map(human::duration);
+    let failures = (part.failures > 0).then(|| human::count(part.failures, "failure"));
+    let facts: Vec<String> = times.into_iter().chain(took).chain(failures).collect();
     match (mark, facts.is_empty()) {
         (_, true) => word.to_owned(),
         (Mark::Done, false) => format!("{word} {}", facts.join(", ")),
