@@ -65,9 +65,12 @@ pub(crate) struct Merging<'a> {
     /// Where in the history a channel was written, in order; and where it was given other messages.
     said: HashMap<Arc<str>, Vec<usize>>,
     replaced: HashMap<Arc<str>, Vec<usize>>,
-    /// What reducers made of variables that several branches wrote, and who wrote last.
-    reduced: BTreeMap<Arc<str>, (Arc<str>, Option<Arc<Value>>)>,
+    /// What reducers made of variables that several branches wrote.
+    reduced: BTreeMap<Arc<str>, LastWrite>,
 }
+
+/// Who wrote a variable last, and what; `None` if they removed it.
+type LastWrite = (Arc<str>, Option<Arc<Value>>);
 
 impl<'a> Merging<'a> {
     pub(crate) fn new(

@@ -50,10 +50,7 @@ impl Branches {
     }
 
     /// Paths become one: gives its lineage, and what is to be told of forks that are together again with this.
-    pub(super) fn join<'a>(
-        &mut self,
-        paths: impl ExactSizeIterator<Item = &'a Lineage>,
-    ) -> (Lineage, Vec<Value>) {
+    pub(super) fn join(&mut self, paths: &[Lineage]) -> (Lineage, Vec<Value>) {
         let mut lineage: Lineage = Vec::new();
         for path in paths {
             let mut before = None;

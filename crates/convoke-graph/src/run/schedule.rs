@@ -8,7 +8,7 @@ use convoke_core::{Canceller, Error, EventKind, Scope, StepNote};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::branches::Branches;
+use super::branches::{Branches, Lineage};
 use super::graph::Graph;
 use super::node_step::Activation;
 use super::token::{Token, together};
@@ -32,6 +32,8 @@ pub(super) struct Schedule<'a> {
     pub(super) stopped: BTreeMap<usize, StoppedNode>,
     pub(super) ended: Vec<Token>,
     pub(super) branches: Branches,
+    /// Nodes that were left out instead of being begun, and what is to be told of branches there.
+    left_out: Vec<(Scope, Vec<Value>)>,
     begun: u64,
     last_id: u64,
 }
@@ -86,6 +88,7 @@ impl<'a> Schedule<'a> {
             stopped: BTreeMap::new(),
             ended: Vec::new(),
             branches: Branches::default(),
+            left_out: Vec::new(),
             begun: 0,
             last_id: 0,
         }
@@ -102,7 +105,7 @@ impl<'a> Schedule<'a> {
             return Err(failure);
         }
         if let Some(stop) = self.stop() {
-            if matches!(stop.root(), Error::Cancelled(_)) {
+            if matches!(stop.root(), Error::Cancelled(_) | Error::TimedOut(_)) {
                 self.tell_end(Some(&stop.to_string())).await;
             }
             *board = self.so_far();
@@ -123,6 +126,14 @@ impl<'a> Schedule<'a> {
     async fn work(&mut self) -> Result<(), Error> {
         loop {
             self.begin_ready()?;
+            let left_out = std::mem::take(&mut self.left_out);
+            if !left_out.is_empty() {
+                for (scope, joined) in left_out {
+                    tell_joined(&scope, joined).await;
+                }
+                // Others may have waited for nobody else.
+                continue;
+            }
             let Some(joined) = self.running.join_next().await else { return Ok(()) };
             let finished = joined.map_err(Error::failed)?;
             self.settle(finished)?;
@@ -162,11 +173,10 @@ impl<'a> Schedule<'a> {
             && self.stopped.is_empty()
             && self.ended.is_empty();
         (1..arrived.len()).for_each(|_| self.taken.leave(node));
-        let (lineage, joined) = self.branches.join(arrived.iter().map(|token| &token.lineage));
+        let lineages: Vec<Lineage> = arrived.iter().map(|token| token.lineage.clone()).collect();
         let merged =
             self.merge(arrived).map_err(|conflict| Error::from(conflict).in_step(id, self.scope.path()))?;
         let Some(mut token) = merged else { return Ok(()) };
-        token.lineage = lineage;
         if is_alone {
             token.settle();
             self.base = token.board.clone();
@@ -181,6 +191,9 @@ impl<'a> Schedule<'a> {
         let composing = self.scope.composing();
         let place = composing.place_after(step.name(), &token.causes);
         let (scope, canceller) = composing.open_branch(&place, &*step)?;
+        // What could not be put together, or not be begun, is not accepted.
+        let (lineage, joined) = self.branches.join(&lineages);
+        token.lineage = lineage;
         left_out.map_or(Ok(()), |reason| scope.composing().keep_note(StepNote::LeftOut, &reason))?;
         let left_out = match left_out {
             Some(reason) => Some(reason.to_owned()),
@@ -188,6 +201,7 @@ impl<'a> Schedule<'a> {
         };
         if let Some(reason) = left_out {
             composing.leave_out(&place);
+            self.left_out.push((scope, joined));
             self.branches.cancel(&token.lineage, &reason);
             self.taken.leave(node);
             return Ok(());

@@ -121,18 +121,30 @@ async fn flowcraft_170_forks_within_branches_are_accepted_first_and_what_fails_i
     assert_eq!((&joined[0]["accepted"], joined[0]["cancelled"].as_array().unwrap().len()), (&json!([]), 2));
     assert!(joined[0]["cancelled"][0]["reason"].as_str().unwrap().contains("another branch"));
     assert_paired(&home);
+
+    // What cannot be put together is not accepted either.
+    let home = Home::new();
+    let nodes =
+        json!([passes("start"), writes("a", json!({"k": 1})), writes("b", json!({"k": 2})), passes("join")]);
+    let edges = [("start", "a"), ("start", "b"), ("a", "join"), ("b", "join")];
+    home.failed(graph(nodes, &edges), json!({})).await;
+    let joined = home.heard.custom("graph.joined");
+    assert_eq!((joined.len(), &joined[0]["accepted"]), (1, &json!([])));
+    assert_eq!(joined[0]["cancelled"].as_array().unwrap().len(), 2);
 }
 
-/// Two arms: one that ends the other, and one that waits for ever after it has said something.
+/// Two arms: one that ends the other, and a longer one that waits for ever after it has done something.
 fn race() -> Value {
     let mut first = writes("first", json!({"won": "first"}));
     first["cancels"] = json!(["second", "third", "join"]);
     graph(
-        json!([passes("start"), {"id": "early", "type": "waits_for_second"}, first,
-            {"id": "second", "type": "hangs"}, passes("third"), {"id": "join", "type": "loopguard"}]),
+        json!([passes("start"), {"id": "early", "type": "waits_for_second"}, first, {"id": "join", "type": "loopguard"},
+            passes("way"), passes("longer"), {"id": "second", "type": "hangs"}, passes("third")]),
         &[
             ("start", "early"),
-            ("start", "second"),
+            ("start", "way"),
+            ("way", "longer"),
+            ("longer", "second"),
             ("early", "first"),
             ("second", "third"),
             ("third", "join"),
@@ -181,7 +193,7 @@ async fn flowcraft_169_a_branch_that_is_done_ends_another_and_nothing_of_that_co
     assert_eq!((board.text("won"), board.get("second")), ("first", None));
     assert_eq!(board.get("loop_count"), Some(&json!(1)), "the join ran once");
     assert!(!home.ran().contains(&"third".to_owned()));
-    let cancelled = json!([{"branch": "second", "reason": "`first` was done first"}]);
+    let cancelled = json!([{"branch": "way", "reason": "`first` was done first"}]);
     let joined = json!({"fork": "test/start", "accepted": ["early"], "cancelled": cancelled});
     assert_eq!(home.heard.custom("graph.joined"), [joined]);
     assert_paired(&home);
