@@ -235,12 +235,15 @@ fn a_run_is_drawn_with_the_edges_it_took_wherever_it_is() {
 /// The flow chart of a run. How long things took is not the same every time.
 fn drawn(place: &Place, run: &str) -> String {
     let chart = stdout(&place.convoke(&["show", run, "--format", "mermaid"]));
-    let is_time = |word: &str| word.starts_with(|letter: char| letter.is_ascii_digit());
     let lines = chart.lines().map(|line| {
         let Some((before, note)) = line.split_once('✓') else { return line.to_owned() };
         let end = note.find('"').unwrap_or(note.len());
-        let facts = note[..end].trim().split(", ").filter(|fact| !is_time(fact) || fact.ends_with("times"));
-        format!("{before}✓ {}{}", facts.collect::<Vec<_>>().join(", "), &note[end..])
+        let facts = note[..end].trim().split(", ").filter(|fact| fact.ends_with("times"));
+        format!(
+            "{before}✓{}{}",
+            facts.map(|fact| format!(" {fact}")).collect::<Vec<_>>().concat(),
+            &note[end..]
+        )
     });
     lines.collect::<Vec<_>>().join("\n")
 }
