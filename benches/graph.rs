@@ -1,4 +1,4 @@
-//! How fast graphs are: a chain, a wide diamond, and boards that fork.
+//! How fast graphs are: a chain, a wide diamond, more and more branches, and boards that fork.
 
 use std::hint::black_box;
 
@@ -56,6 +56,35 @@ fn graphs(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Branches that each write a variable of their own and add to a sum, put together: what that costs each of them must not depend on
+/// how many there are.
+fn branches(criterion: &mut Criterion) {
+    let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = Runtime::builder().store(MemoryStore::new()).build();
+    let mut group = criterion.benchmark_group("branches");
+    group.sample_size(10);
+    for count in [100, 1_000, 10_000] {
+        let mut graph = GraphDefinition::new("fan", "start").node("start", "passthrough", json!({}));
+        for branch in 0..count {
+            let own = json!({"target": format!("v{branch}"), "value": branch});
+            let sum = json!({"target": "sum", "expression": "(sum ?? 0) + 1"});
+            graph = graph.node(format!("n{branch}"), "assigner", json!({"assignments": [own, sum]}));
+            graph = graph.edge("start", format!("n{branch}")).edge(format!("n{branch}"), "join");
+        }
+        (graph.max_nodes, graph.max_branches) = (count + 2, count as usize);
+        let graph = equipped(graph.node("join", "passthrough", json!({})).merge("sum", Reducer::Sum));
+        let workflow = graph.workflow();
+        group.throughput(Throughput::Elements(count));
+        group.bench_function(format!("{count}"), |bencher| {
+            bencher.to_async(&tokio).iter(|| async {
+                let outcome = runtime.start(&workflow, Board::new()).await.expect("it runs");
+                black_box(outcome.completed().expect("it completes"))
+            });
+        });
+    }
+    group.finish();
+}
+
 /// The memory of this process in kilobytes, where the system says it.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -89,5 +118,5 @@ fn forks(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, graphs, forks);
+criterion_group!(benches, graphs, branches, forks);
 criterion_main!(benches);

@@ -40,6 +40,7 @@ mod side_output;
 mod subscriptions;
 mod time_over_life;
 mod tool_ends;
+mod transcripts;
 mod unsaid_usage;
 mod waiting;
 mod workflow;

@@ -1,5 +1,6 @@
 //! The equipment of a workflow: models, tools, a supervisor, limits.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_agent::memory::Memories;
@@ -35,6 +36,8 @@ pub struct Equipment {
     pub models: Option<Arc<dyn Models>>,
     /// The tools everybody has unless it says otherwise.
     pub tools: Toolset,
+    /// Why tools of these names are not among [`tools`](Self::tools), for workflows of other kinds that cannot do without.
+    pub absent_tools: BTreeMap<String, String>,
     /// Whether [`tools`](Self::tools) are offered by name only, until whoever needs some opens them: what is not needed then
     /// costs next to nothing. Those that a node names are always described in full. `false` by default.
     pub tools_on_demand: bool,

@@ -4,7 +4,7 @@
 //! nothing of the board is in it. What is not on the board is `nil`. A condition is a function of the board: it knows no clock and
 //! no chance, and makes no lists of a size that is nowhere written.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use expr::{Context, Program, Value as ExprValue};
 use serde_json::Value;
@@ -20,7 +20,9 @@ const MOST_NESTED: usize = 48;
 const MOST_OPERATORS: usize = 80;
 /// More variables of its own an expression does not have: each may hold the one before many times over.
 const MOST_LETS: usize = 2;
-/// Variables whose names begin like a word of the language are known to it under another name.
+/// The ranges of an expression (`1..10`) have so many items at most, those of one for each of another.
+const MOST_IN_RANGES: u64 = 10_000;
+/// Variables whose names begin like a word of the language, or are no names in it, are known to it under another name.
 const ALIAS: &str = "var_";
 
 const FUNCTIONS: &[&str] = &[
@@ -93,7 +95,8 @@ const FUNCTIONS: &[&str] = &[
 pub struct Condition {
     text: String,
     program: Program,
-    names: BTreeSet<String>,
+    /// The variables, by what the program calls them.
+    names: BTreeMap<String, String>,
 }
 
 /// Why something is no condition, or is neither true nor false.
@@ -170,7 +173,7 @@ impl Condition {
 
     /// The variables that it asks about.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str)
+        self.names.values().map(String::as_str)
     }
 
     /// Whether it is true of a board. `iterations` is what it knows as `__iterations`: how many nodes ran before.
@@ -192,12 +195,12 @@ impl Condition {
 
     fn run(&self, board: &Board, iterations: u64) -> Result<ExprValue, ConditionError> {
         let mut context = Context::default();
-        for name in &self.names {
+        for (known_as, name) in &self.names {
             let value = match name.as_str() {
                 ITERATIONS => ExprValue::Integer(i64::try_from(iterations).unwrap_or(i64::MAX)),
                 name => board.get(name).map_or(ExprValue::Nil, to_expr),
             };
-            context.insert(if is_shadowed(name) { format!("{ALIAS}{name}") } else { name.clone() }, value);
+            context.insert(known_as.clone(), value);
         }
         expr::run(&self.program, &context).map_err(|error| self.undecided(one_line(&error.to_string())))
     }
@@ -221,6 +224,9 @@ fn unread(text: &str, error: &str) -> String {
     let rest: String = line.chars().skip(column.saturating_sub(1)).collect();
     match rest.replace(ALIAS, "").trim() {
         "" => "it ends too early".to_owned(),
+        rest if rest.starts_with('=') && !rest.starts_with("==") => {
+            format!("it cannot be read from `{rest}` on; to compare, write `==`")
+        }
         rest => format!("it cannot be read from `{rest}` on"),
     }
 }
@@ -233,10 +239,10 @@ fn one_line(text: &str) -> String {
 /// What is known of an expression before it is parsed.
 struct Scanned {
     text: String,
-    names: BTreeSet<String>,
+    names: BTreeMap<String, String>,
 }
 
-/// Finds the variables of an expression. The parser takes `notes` for `not es`: such names are replaced.
+/// Finds the variables of an expression. The parser takes `notes` for `not es`, and knows no `$env["odd name"]`: such are replaced.
 fn scan(text: &str) -> Result<Scanned, String> {
     if text.len() > LONGEST {
         return Err(format!("it is longer than {LONGEST} bytes"));
@@ -244,8 +250,8 @@ fn scan(text: &str) -> Result<Scanned, String> {
     if text.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
-    let (mut written, mut names, mut nested) = (String::new(), BTreeSet::new(), 0);
-    let (mut operators, mut lets) = (0, 0);
+    let (mut written, mut names, mut nested) = (String::new(), BTreeMap::new(), 0);
+    let (mut operators, mut lets, mut in_ranges) = (0, 0, 1);
     let mut rest = text;
     let mut before = ' ';
     while let Some(letter) = rest.chars().next() {
@@ -258,7 +264,17 @@ fn scan(text: &str) -> Result<Scanned, String> {
         };
         let (token, after) = rest.split_at(length);
         if letter == '.' && after.starts_with('.') {
-            return Err("ranges (`..`) are not known here: compare with `<` and `>` instead".to_owned());
+            in_ranges *=
+                range(&written, &after[1..]).filter(|items| *items <= MOST_IN_RANGES).unwrap_or(u64::MAX / 2);
+            if in_ranges > MOST_IN_RANGES {
+                return Err(format!(
+                    "a range is written as two whole numbers, `1..10`, and has at most {MOST_IN_RANGES} items; otherwise \
+                     compare with `<` and `>`"
+                ));
+            }
+            written.push_str("..");
+            (before, rest) = (' ', &after[1..]);
+            continue;
         }
         if "([{?".contains(letter) {
             nested += 1;
@@ -278,7 +294,13 @@ fn scan(text: &str) -> Result<Scanned, String> {
         let is_key = matches!(before, '{' | ',') && next.starts_with(':');
         if is_name(letter) && !letter.is_ascii_digit() && !matches!(before, '.' | '#') && !is_key {
             if token == "$env" {
-                return Err("`$env` is not known here: name the variable itself".to_owned());
+                let wrong = || "write `$env[\"odd name\"]` for a variable whose name is no word".to_owned();
+                let (name, after) = env_name(after).ok_or_else(wrong)?;
+                let known_as = format!("{ALIAS}{}_env", names.len());
+                written.push_str(&known_as);
+                names.insert(known_as, name);
+                (before, rest) = (']', after);
+                continue;
             }
             if next.starts_with('(') && !WORDS.contains(&token) {
                 if !FUNCTIONS.contains(&token) {
@@ -287,10 +309,9 @@ fn scan(text: &str) -> Result<Scanned, String> {
                     return Err(format!("there is no function `{token}`{meant}"));
                 }
             } else if !WORDS.contains(&token) {
-                names.insert(token.to_owned());
-                if is_shadowed(token) {
-                    written.push_str(ALIAS);
-                }
+                let alias = if is_shadowed(token) { ALIAS } else { "" };
+                names.insert(format!("{alias}{token}"), token.to_owned());
+                written.push_str(alias);
             }
         }
         written.push_str(token);
@@ -300,6 +321,30 @@ fn scan(text: &str) -> Result<Scanned, String> {
         rest = after;
     }
     Ok(Scanned { text: written, names })
+}
+
+/// How many items a range has, between what is written before it and what comes after; `None` if that are not two whole numbers.
+fn range(before: &str, after: &str) -> Option<u64> {
+    let before = before.trim_end();
+    let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (before, first) = before.split_at(before.len() - digits);
+    let after = after.trim_start();
+    let last = &after[..after.find(|c: char| !is_name(c) && c != '.').unwrap_or(after.len())];
+    if before.trim_end().ends_with(['-', '.']) || before.ends_with(is_name) {
+        return None;
+    }
+    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    last.checked_sub(first).map_or(Some(1), |more| more.checked_add(1))
+}
+
+/// The name in `["odd name"]`, and what comes after it.
+fn env_name(text: &str) -> Option<(String, &str)> {
+    let inner = text.trim_start().strip_prefix('[')?.trim_start();
+    let quote = inner.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'))?;
+    let (token, after) = inner.split_at(quoted(inner, quote));
+    let name = token.strip_prefix(quote)?.strip_suffix(quote)?;
+    // What is escaped in it is the name of nothing that a graph can write.
+    (!name.contains('\\')).then(|| name.to_owned()).zip(after.trim_start().strip_prefix(']'))
 }
 
 const WORDS: &[&str] = &[

@@ -96,6 +96,9 @@ pub struct NodeDefinition {
     /// The longest it may take: `30s`, `5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<String>,
+    /// Nodes: when this one is done, branches beside its own that are at one of them are cancelled, and nothing of them counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cancels: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

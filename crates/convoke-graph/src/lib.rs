@@ -19,6 +19,7 @@ mod inputs;
 mod node;
 mod reference;
 mod run;
+mod way;
 
 pub use board::{Board, BoardError, INTERRUPTED_NODE, MAIN_CHANNEL, MergeConflict, Reducer, TOOL_CALLS};
 pub use compile::{CompiledGraph, InvalidGraph, Metadata, looks_like_a_graph, read};
@@ -34,3 +35,4 @@ pub use node::{
 pub use reference::ReferenceError;
 pub use run::Graph;
 pub use run::schedule::NodeBudgetExhausted;
+pub use way::{GraphWay, NodeTrace};

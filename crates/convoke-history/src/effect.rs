@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Attempt, Conversations, Spent};
-use convoke_core::{EffectKind, Entry, IdempotencyKey, Path, Phase, RecordedError, RunId};
+use convoke_core::{EffectKind, Entry, IdempotencyKey, Path, Phase, RecordedError, RunId, StepNote};
 
 /// One effect of a run, with everything the journal has about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,12 @@ impl Effect {
             Attempt { ended: Some(_), .. } => EffectStatus::Finished,
             _ => EffectStatus::Begun,
         }
+    }
+
+    /// Whether it is a note on its step, and nothing that was done.
+    pub(super) fn is_note(&self) -> bool {
+        let notes = [StepNote::Route, StepNote::LeftOut];
+        self.kind == EffectKind::Decision && notes.iter().any(|note| note.ordinal() == self.ordinal)
     }
 
     /// The number of its first entry.

@@ -95,7 +95,9 @@ pub struct History {
     pub ending: Option<Ending>,
     /// What it did: one item per effect, in the order in which they first appear in the journal.
     pub effects: Vec<Effect>,
-    /// The same by place.
+    /// What was kept about its steps besides: [notes](convoke_core::StepNote), which are no effects.
+    pub notes: Vec<Effect>,
+    /// The effects by place.
     pub tree: Tree,
     /// Of what kinds of steps it is made.
     pub steps: Steps,

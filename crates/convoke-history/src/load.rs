@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{Conversations, Ending, History, OpenQuestion, Spent, Steps, Tree, effect};
+use super::{Conversations, Effect, Ending, History, OpenQuestion, Spent, Steps, Tree, effect};
 use convoke_core::journal::restore_replies;
 use convoke_core::store::{RunRecord, Store, StoreError, read_entries};
 use convoke_core::{Digest, Entry, Error, RunId};
@@ -56,10 +56,11 @@ impl History {
     ) -> Self {
         restore_replies(&mut stored, entries);
         let conversations = Conversations::new(stored);
-        let effects = effect::gather(entries, record.generation.number, &conversations);
+        let gathered = effect::gather(entries, record.generation.number, &conversations);
+        let (notes, effects): (Vec<_>, Vec<_>) = gathered.into_iter().partition(Effect::is_note);
         let tree = Tree::new(&record, &effects);
         let steps = record.outline.as_deref().map(Steps::declared_in).unwrap_or_default();
         let ending = record.outcome.as_deref().map(Ending::read);
-        Self { record, ending, effects, tree, steps, questions, conversations }
+        Self { record, ending, effects, notes, tree, steps, questions, conversations }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Runner, Scope, Workflow, json_text};
-use convoke_diagram::Diagram;
+use convoke_core::{BoxFuture, Error, RunStatus, Runner, Scope, Workflow, json_text};
+use convoke_diagram::{Diagram, Mark};
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::{Loader, PathContent};
@@ -13,11 +13,13 @@ use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_graph::{
     Board, CompiledGraph, GraphEquipment, InputType, NestedWorkflow, NodeTypes, QUERY, looks_like_a_graph,
 };
+use convoke_history::History;
 use convoke_text::finding::Finding;
 use serde_json::{Map, Value};
 
 use crate::agentfile::AgentfileKind;
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition, counted};
+use crate::graph_way;
 use crate::pack::{PackKind, diagnostic};
 
 /// The name under which runs keep what they were started from.
@@ -184,6 +186,21 @@ impl Definition for GraphDefinition {
         Some(self.graph.to_diagram())
     }
 
+    fn diagram_of(&self, history: &History) -> Option<Diagram> {
+        let mut diagram = match graph_way::of(&self.graph, history) {
+            Some(way) => self.graph.to_diagram_of(&way),
+            None => self.graph.to_diagram(),
+        };
+        // Where it ended is known better than that something was not over.
+        let is_over = history.record.status == RunStatus::Completed
+            || history.ending.as_ref().is_some_and(|ending| !ending.failed_at.is_empty());
+        if is_over {
+            diagram.items_mut().for_each(|(_, item)| item.mark = Mark::None);
+        }
+        history.mark(&mut diagram);
+        Some(diagram)
+    }
+
     fn names_model(&self) -> bool {
         !self.graph.needs_model() && self.workflows.values().all(|definition| definition.names_model())
     }
@@ -194,6 +211,7 @@ impl Definition for GraphDefinition {
 
     fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>> {
         let mut given = GraphEquipment::default().with_tools(equipment.tools.clone());
+        given.absent_tools.clone_from(&equipment.absent_tools);
         given.model = equipment.model.clone();
         if let Some(models) = equipment.models.clone() {
             given.models = Some(Arc::new(move |name| match name.contains('/') {

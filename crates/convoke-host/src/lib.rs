@@ -44,6 +44,7 @@ mod fingerprints;
 mod follow;
 mod gist;
 mod graph;
+mod graph_way;
 mod host;
 mod inputs;
 mod kept_files;

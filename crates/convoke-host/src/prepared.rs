@@ -346,6 +346,7 @@ impl Assembly<'_> {
         let (equipment, unpriced) =
             equipment(models, model, self.manifest.model_asked).map_err(HostError::NoSupervisor)?;
         let mut equipment = self.manifest.applied_to(equipment, self.secrets.clone(), &tools.tools);
+        equipment.absent_tools = tools.absent();
         equipment.memories.clone_from(&tools.memories);
         equipment.knowledge = knowledge::source(&models.config);
         let equipped = self.definition.equip(&equipment);

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::place::{Place, stderr, stdout};
+use crate::place::{Place, at_home, stderr, stdout};
 
 const TRIAGE: &str = include_str!("../../../../examples/graphs/triage.graph.yaml");
 const PROPOSAL: &str = include_str!("../../../../examples/graphs/proposal.graph.yaml");
@@ -214,3 +214,50 @@ edges:
   - {from: say, to: out}
   - {from: out, to: __end__}
 ";
+
+#[test]
+fn a_run_is_drawn_with_the_edges_it_took_wherever_it_is() {
+    let place = place();
+    let run = ["run", "proposal.graph.yaml", "-i", "idea=a library of tools", "-m", "scripted/proposal.toml"];
+    place.convoke(&[&run[..], &["--id", "tools", "--no-input"]].concat());
+    place.convoke(&["answer", "tools", "--revise", "Shorter, please.", "--resume"]);
+    assert_snapshot!("graph_waits", drawn(&place, "tools"));
+    place.convoke(&["answer", "tools", "--approve", "--resume"]);
+    assert_snapshot!("graph_done", drawn(&place, "tools"));
+    assert!(place.convoke(&["replay", "tools", "--html", "tools.html"]).status.success());
+    let page = std::fs::read_to_string(place.path().join("tools.html")).unwrap();
+    assert!(page.contains("<img src=\"data:image/svg+xml;base64,"));
+    let svg = stdout(&place.convoke(&["show", "tools", "--format", "svg"]));
+    let arrows = |class: &str| svg.matches(&format!("class=\"dg-arrow {class}\"")).count();
+    assert_eq!((arrows("dg-taken"), arrows("dg-untouched")), (12, 3), "{svg}");
+}
+
+/// The flow chart of a run. How long things took is not the same every time.
+fn drawn(place: &Place, run: &str) -> String {
+    let chart = stdout(&place.convoke(&["show", run, "--format", "mermaid"]));
+    let lines = chart.lines().map(|line| {
+        let Some((before, note)) = line.split_once('✓') else { return line.to_owned() };
+        let end = note.find('"').unwrap_or(note.len());
+        let facts = note[..end].trim().split(", ").filter(|fact| fact.ends_with("times"));
+        format!(
+            "{before}✓{}{}",
+            facts.map(|fact| format!(" {fact}")).collect::<Vec<_>>().concat(),
+            &note[end..]
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_policy_that_rules_fetching_out_is_named_with_what_to_write() {
+    let place = Place::empty();
+    place.write(
+        "page.graph.yaml",
+        "name: page\nentry: get\nnodes:\n  - {id: get, type: http, config: {url: 'https://example.com'}}\n  - {id: out, type: answer, config: {keys: [http_response]}}\nedges:\n  - {from: get, to: out}\n",
+    );
+    let refused = at_home(&place, &[], &["run", "page.graph.yaml"]);
+    let seen = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(1), "{seen}");
+    assert!(seen.contains("node `get`: there is no `web_fetch` here: the policy rules it out"), "{seen}");
+    assert!(seen.contains("tools.web_fetch.decision = \"ask\""), "{seen}");
+}

@@ -12,6 +12,7 @@ mod custom;
 mod decision;
 mod doubt;
 mod model;
+mod note;
 mod prior_questions;
 mod receive;
 mod skipped;
@@ -31,6 +32,7 @@ pub(crate) use decision::LeafProgress;
 pub use decision::PendingDecision;
 pub use doubt::OnDoubt;
 pub use model::Visibility;
+pub use note::StepNote;
 pub use receive::ReceivedMail;
 pub(crate) use receive::StoredReceive;
 

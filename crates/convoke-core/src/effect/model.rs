@@ -16,7 +16,7 @@ use crate::budget::{
 use crate::event::{EventKind, ModelCall, ModelCallEnd};
 use crate::intercept::{EffectRequest, Labels};
 use crate::journal::{Attachments, Blob, FailedCall, RecordedCall, StoredContent, replies};
-use crate::message::{Money, Part, Usage};
+use crate::message::{Message, Money, Part, Usage};
 use crate::model::{
     CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
     ReplyDelta, StoredRequest,
@@ -47,8 +47,23 @@ impl Scope {
     pub async fn model(
         &self,
         model: &Arc<dyn Model>,
+        request: ModelRequest,
+        visibility: Visibility,
+    ) -> Result<ModelReply, Error> {
+        self.model_with_partial(model, request, visibility, &mut None).await
+    }
+
+    /// Asks a model as [`model`](Self::model) does. If this is stopped while the reply comes, what was said so far is in `partial`
+    /// then; when the run goes on, the model is asked anew.
+    ///
+    /// # Errors
+    /// As [`model`](Self::model).
+    pub async fn model_with_partial(
+        &self,
+        model: &Arc<dyn Model>,
         mut request: ModelRequest,
         visibility: Visibility,
+        partial: &mut Option<Message>,
     ) -> Result<ModelReply, Error> {
         request.params = request.params.overridden_by(&self.node.settings.params);
         let effect = self.number(EffectKind::Model, request.digest());
@@ -110,11 +125,15 @@ impl Scope {
         let while_it_comes = if is_held { Visibility::Hidden } else { visibility };
         // Outside the stream, so that it is known however the stream ends.
         let mut progress = ReplyProgress::default();
+        let said = known.as_ref().unwrap_or(&outward).messages.iter();
+        let taken = said.flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
+        let mut builder = ReplyBuilder::new(model.name(), &*message_id).avoiding(taken.collect());
         let stream = async {
             // Whoever honours keys would give the reply again that was of no use.
             let call = CallContext { key: effect.key().after_refused(refused) };
             let requests = (outward, known.as_ref());
-            self.stream(&**model, requests, call, &message_id, while_it_comes, &mut progress).await
+            let so_far = (&mut builder, &mut progress);
+            self.stream(&**model, requests, call, &message_id, while_it_comes, so_far).await
         };
         let outcome = tokio::select! {
             biased;
@@ -141,6 +160,8 @@ impl Scope {
             Ok(call) => call,
             Err(stop) => {
                 self.node.run.count_model_call(usage.unwrap_or_default(), false);
+                // What nobody is shown before it was judged is shown to nobody in part either.
+                *partial = if is_held { None } else { builder.so_far() };
                 if matches!(stop.root(), Error::Cancelled(_)) {
                     let error = ModelError::new(ModelErrorKind::Interrupted, stop.to_string());
                     let call: RecordedCall =
@@ -216,12 +237,9 @@ impl Scope {
         call: CallContext,
         message_id: &str,
         visibility: Visibility,
-        so_far: &mut ReplyProgress,
+        (builder, so_far): (&mut ReplyBuilder, &mut ReplyProgress),
     ) -> Result<ModelReply, ModelError> {
         let streamed = visibility == Visibility::Streamed && self.has_listeners();
-        let said = known.unwrap_or(&request).messages.iter();
-        let taken = said.flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
-        let mut builder = ReplyBuilder::new(model.name(), message_id).avoiding(taken.collect());
         let mut pieces = model.reply(request, call);
         if let (Some(around), Some(known)) = (&self.around, known) {
             pieces = around.reply(known, pieces);
@@ -231,13 +249,13 @@ impl Scope {
             let delta = piece?;
             so_far.note(&delta);
             if streamed && matches!(delta, ReplyDelta::Restarted { .. }) {
-                self.end_calls(&builder).await;
+                self.end_calls(builder).await;
             }
             builder.add(&delta);
             if !streamed {
                 continue;
             }
-            if let Some(kind) = event_of(&delta, message_id, &builder) {
+            if let Some(kind) = event_of(&delta, message_id, builder) {
                 if !begun {
                     begun = true;
                     self.begin_message(message_id, builder.model()).await;
@@ -245,7 +263,7 @@ impl Scope {
                 self.emit_in_passing(kind).await;
             }
         }
-        let reply = builder.finish()?;
+        let reply = std::mem::replace(builder, ReplyBuilder::new("", "")).finish()?;
         if streamed && !begun {
             self.begin_message(message_id, &reply.model).await;
         }

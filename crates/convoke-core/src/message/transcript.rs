@@ -112,6 +112,18 @@ impl Transcript {
         self.newest_first().next().map(|last| &last.message)
     }
 
+    /// The messages that came after those of another transcript, first to last; `None` if this one does not begin with that. Costs
+    /// as much as there are such messages.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Option<Vec<&Message>> {
+        let count = self.len().checked_sub(earlier.len())?;
+        let mut newest = self.newest_first();
+        let mut added: Vec<&Message> = newest.by_ref().take(count).map(|link| &link.message).collect();
+        added.reverse();
+        let reached = newest.next().map_or_else(Digest::default, |link| link.digest);
+        (reached == earlier.digest()).then_some(added)
+    }
+
     /// The digest of the whole conversation; all zeros for an empty one.
     #[must_use]
     pub fn digest(&self) -> Digest {

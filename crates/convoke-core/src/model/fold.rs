@@ -159,6 +159,15 @@ impl ReplyBuilder {
         self.calls.iter().map(|call| call.id.as_str())
     }
 
+    /// What was said so far, for whoever breaks the reply off: its text, and calls that are whole. `None` if that is nothing.
+    pub(crate) fn so_far(self) -> Option<Message> {
+        let is_whole = |call: &PartialCall| serde_json::from_str::<Value>(&call.arguments).is_ok();
+        let mut calls: Vec<_> = self.calls.into_iter().map(|call| Some(call).filter(is_whole)).collect();
+        let said = self.blocks.into_iter().filter(|block| !matches!(block, Block::Reasoning { .. }));
+        let parts: Vec<_> = said.filter_map(|block| block.finish(&mut calls)).collect();
+        (!parts.is_empty()).then_some(Message { role: Role::Assistant, parts })
+    }
+
     /// The reply.
     ///
     /// # Errors

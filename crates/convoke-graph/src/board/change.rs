@@ -11,9 +11,15 @@ use super::{Board, Channel};
 /// The difference between a board before and after something.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Difference {
-    /// Variables that were written; `None` if removed.
-    pub(super) vars: BTreeMap<Arc<str>, Option<Arc<Value>>>,
+    pub(super) vars: BTreeMap<Arc<str>, VarChange>,
     pub(super) channels: BTreeMap<Arc<str>, ChannelChange>,
+}
+
+/// What happened to a variable; `None` where it is not there.
+#[derive(Debug, Clone)]
+pub(crate) struct VarChange {
+    pub(super) before: Option<Arc<Value>>,
+    pub(super) after: Option<Arc<Value>>,
 }
 
 /// What happened to a channel.
@@ -30,13 +36,17 @@ impl Difference {
         let mut found = Self::default();
         if !Arc::ptr_eq(&before.vars, &after.vars) {
             for (key, value) in &*after.vars {
-                let same = before.vars.get(key).is_some_and(|old| Arc::ptr_eq(old, value) || old == value);
-                if !same {
-                    found.vars.insert(Arc::clone(key), Some(Arc::clone(value)));
+                let old = before.vars.get(key);
+                if !old.is_some_and(|old| Arc::ptr_eq(old, value) || old == value) {
+                    let change = VarChange { before: old.cloned(), after: Some(Arc::clone(value)) };
+                    found.vars.insert(Arc::clone(key), change);
                 }
             }
-            let removed = before.vars.keys().filter(|key| !after.vars.contains_key(*key));
-            found.vars.extend(removed.map(|key| (Arc::clone(key), None)));
+            let removed = before.vars.iter().filter(|(key, _)| !after.vars.contains_key(*key));
+            let removed = removed.map(|(key, old)| {
+                (Arc::clone(key), VarChange { before: Some(Arc::clone(old)), after: None })
+            });
+            found.vars.extend(removed);
         }
         if !Arc::ptr_eq(&before.channels, &after.channels) {
             for (name, channel) in &*after.channels {
@@ -49,8 +59,8 @@ impl Difference {
 
     /// Makes the same changes to another board.
     pub(super) fn apply(&self, board: &mut Board) {
-        for (key, value) in &self.vars {
-            match value {
+        for (key, change) in &self.vars {
+            match &change.after {
                 Some(value) => {
                     Arc::make_mut(&mut board.vars).insert(Arc::clone(key), Arc::clone(value));
                 }
@@ -75,14 +85,9 @@ fn changed(before: Option<&Transcript>, after: &Channel) -> Option<ChannelChange
     let Some(before) = before else {
         return (!after.is_empty()).then(|| ChannelChange::Appended(after.iter().cloned().collect()));
     };
-    if before == after {
-        return None;
+    match after.since(before) {
+        Some(added) if added.is_empty() => None,
+        Some(added) => Some(ChannelChange::Appended(added.into_iter().cloned().collect())),
+        None => Some(ChannelChange::Replaced(after.clone())),
     }
-    let is_prefix =
-        after.len() > before.len() && before.iter().zip(after.iter()).all(|(old, new)| old == new);
-    Some(if is_prefix {
-        ChannelChange::Appended(after.iter().skip(before.len()).cloned().collect())
-    } else {
-        ChannelChange::Replaced(after.clone())
-    })
 }

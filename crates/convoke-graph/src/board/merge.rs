@@ -5,11 +5,12 @@
 //! is a conflict, unless they agree or a reducer says what becomes of it. Everything else of either is kept. This needs no fork to
 //! have its join: branches may meet in any order, and some never.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::change::VarChange;
 use super::{Board, ChannelChange, Difference, Reducer};
 
 /// What one node changed.
@@ -50,103 +51,194 @@ pub struct MergeConflict {
     pub second: String,
 }
 
-/// What both branches come to. `base` is the board that the histories begin with, `id` a number for what reducers made of them.
-///
-/// # Errors
-/// The first conflict, by name.
-pub(crate) fn merged(
-    (first, first_history): (&Board, &History),
-    (second, second_history): (&Board, &History),
-    base: &Board,
-    reducer: &dyn Fn(&str) -> Reducer,
-    id: u64,
-) -> Result<(Board, History), MergeConflict> {
-    let known: HashSet<u64> = first_history.iter().map(|change| change.id).collect();
-    let others: HashSet<u64> = second_history.iter().map(|change| change.id).collect();
-    let mine: Vec<&Arc<Change>> =
-        first_history.iter().filter(|change| !others.contains(&change.id)).collect();
-    let theirs: Vec<&Arc<Change>> =
-        second_history.iter().filter(|change| !known.contains(&change.id)).collect();
-    let (wrote, writes) = (last_writers(&mine), last_writers(&theirs));
-
-    let mut reduced = Difference::default();
-    for (key, (writer, value)) in &wrote {
-        let Some((other, other_value)) = writes.get(key) else { continue };
-        let rule = reducer(key);
-        if value == other_value && !rule.accumulates() {
-            continue;
-        }
-        let conflict = || MergeConflict {
-            what: "variable",
-            key: key.to_string(),
-            first: writer.to_string(),
-            second: other.to_string(),
-        };
-        let common = first_history.iter().filter(|change| others.contains(&change.id));
-        let before = match common.rev().find_map(|change| change.difference.vars.get(*key)) {
-            Some(written) => written.as_deref(),
-            None => base.get(key),
-        };
-        let value = match (rule, value, other_value) {
-            (Reducer::First, value, _) | (Reducer::Last, _, value) => (*value).clone(),
-            (reducer, Some(value), Some(other)) => {
-                Some(Arc::new(reducer.reduce(before, value, other).ok_or_else(conflict)?))
-            }
-            _ => return Err(conflict()),
-        };
-        reduced.vars.insert(Arc::clone(key), value);
-    }
-    check_channels(&mine, &theirs, first, second)?;
-
-    let (mut board, mut history) = (first.clone(), first_history.clone());
-    for change in theirs {
-        change.difference.apply(&mut board);
-        history.push(Arc::clone(change));
-    }
-    if !reduced.vars.is_empty() {
-        reduced.apply(&mut board);
-        history.push(Arc::new(Change { id, node: "".into(), difference: reduced }));
-    }
-    Ok((board, history))
+/// Branches that are put together one after another: what they come to so far. Adding one costs as much as it has changed, however
+/// many there are.
+pub(crate) struct Merging<'a> {
+    /// The board that the histories begin with.
+    base: &'a Board,
+    reducer: &'a dyn Fn(&str) -> Reducer,
+    board: Board,
+    history: History,
+    known: HashSet<u64>,
+    /// Where in the history a variable was written, in order.
+    writes: HashMap<Arc<str>, Vec<usize>>,
+    /// Where in the history a channel was written, in order; and where it was given other messages.
+    said: HashMap<Arc<str>, Vec<usize>>,
+    replaced: HashMap<Arc<str>, Vec<usize>>,
+    /// What reducers made of variables that several branches wrote.
+    reduced: BTreeMap<Arc<str>, LastWrite>,
 }
 
-type LastWrites<'a> = BTreeMap<&'a Arc<str>, (&'a str, &'a Option<Arc<Value>>)>;
+/// Who wrote a variable last, and what; `None` if they removed it.
+type LastWrite = (Arc<str>, Option<Arc<Value>>);
 
-fn last_writers<'a>(changes: &[&'a Arc<Change>]) -> LastWrites<'a> {
+impl<'a> Merging<'a> {
+    pub(crate) fn new(
+        base: &'a Board,
+        reducer: &'a dyn Fn(&str) -> Reducer,
+        board: Board,
+        history: History,
+    ) -> Self {
+        let mut merging = Self {
+            base,
+            reducer,
+            board,
+            history: History::new(),
+            known: HashSet::new(),
+            writes: HashMap::new(),
+            said: HashMap::new(),
+            replaced: HashMap::new(),
+            reduced: BTreeMap::new(),
+        };
+        history.into_iter().for_each(|change| merging.remember(change));
+        merging
+    }
+
+    /// Adds the next branch.
+    ///
+    /// # Errors
+    /// The first conflict, by name. What there is then is of no use any more.
+    pub(crate) fn add(&mut self, board: &Board, history: &History) -> Result<(), MergeConflict> {
+        let others: HashSet<u64> = history.iter().map(|change| change.id).collect();
+        let theirs: Vec<&Arc<Change>> =
+            history.iter().filter(|change| !self.known.contains(&change.id)).collect();
+        for (key, (node, value)) in last_writes(&theirs) {
+            let Some((writer, written)) = self.last_write(key, &others) else { continue };
+            let rule = (self.reducer)(key);
+            if written == value && !rule.accumulates() {
+                continue;
+            }
+            let (writer, before) = (Arc::clone(writer), self.before(rule, key, history));
+            let conflict = || MergeConflict {
+                what: "variable",
+                key: key.to_string(),
+                first: writer.to_string(),
+                second: node.to_string(),
+            };
+            let value = match (rule, self.take_last_write(key, &others), value) {
+                (Reducer::First, value, _) => value,
+                (Reducer::Last, _, value) => value.clone(),
+                (rule, Some(written), Some(value)) => {
+                    let both = rule.reduce(before.as_deref(), Arc::unwrap_or_clone(written), value);
+                    Some(Arc::new(both.ok_or_else(conflict)?))
+                }
+                _ => return Err(conflict()),
+            };
+            self.reduced.insert(Arc::clone(key), (Arc::clone(node), value));
+        }
+        self.check_channels(&theirs, &others, board)?;
+        for change in theirs {
+            change.difference.apply(&mut self.board);
+            self.remember(Arc::clone(change));
+        }
+        Ok(())
+    }
+
+    /// What all of them come to. `id` is a number for what reducers made of them.
+    pub(crate) fn finish(mut self, id: u64) -> (Board, History) {
+        if !self.reduced.is_empty() {
+            let mut difference = Difference::default();
+            for (key, (_, after)) in self.reduced {
+                difference.vars.insert(key, VarChange { before: None, after });
+            }
+            difference.apply(&mut self.board);
+            self.history.push(Arc::new(Change { id, node: "".into(), difference }));
+        }
+        (self.board, self.history)
+    }
+
+    fn remember(&mut self, change: Arc<Change>) {
+        let place = self.history.len();
+        self.known.insert(change.id);
+        for key in change.difference.vars.keys() {
+            self.writes.entry(Arc::clone(key)).or_default().push(place);
+        }
+        for (name, written) in &change.difference.channels {
+            self.said.entry(Arc::clone(name)).or_default().push(place);
+            if matches!(written, ChannelChange::Replaced(_)) {
+                self.replaced.entry(Arc::clone(name)).or_default().push(place);
+            }
+        }
+        self.history.push(change);
+    }
+
+    /// Who wrote a variable last without the other branch, and what.
+    fn last_write(&self, key: &str, others: &HashSet<u64>) -> Option<(&Arc<str>, &Option<Arc<Value>>)> {
+        if let Some((node, value)) = self.reduced.get(key) {
+            return Some((node, value));
+        }
+        let change = self.last_without(self.writes.get(key)?, others)?;
+        Some((&change.node, &change.difference.vars.get(key)?.after))
+    }
+
+    /// The same, to be replaced: what reducers made so far is given away, so that more can be put into it.
+    fn take_last_write(&mut self, key: &str, others: &HashSet<u64>) -> Option<Arc<Value>> {
+        match self.reduced.remove(key) {
+            Some((_, value)) => value,
+            None => self.last_write(key, others)?.1.clone(),
+        }
+    }
+
+    /// The last of some changes that the other branch has not. It has all that are passed over.
+    fn last_without(&self, places: &[usize], others: &HashSet<u64>) -> Option<&Arc<Change>> {
+        places.iter().rev().map(|place| &self.history[*place]).find(|change| !others.contains(&change.id))
+    }
+
+    /// What a variable was when a branch and the others went different ways. Where several of them met more than once, what they
+    /// had come to then is found from what each had changed.
+    fn before(&self, rule: Reducer, key: &str, history: &History) -> Option<Arc<Value>> {
+        let common = history.iter().filter(|change| self.known.contains(&change.id));
+        let mut value = self.base.vars.get(key).cloned();
+        for change in common.filter(|change| !(rule.accumulates() && change.is_merge())) {
+            let Some(written) = change.difference.vars.get(key) else { continue };
+            value = match (&value, &written.after) {
+                (Some(value), Some(after))
+                    if rule.accumulates() && written.before.as_ref() != Some(value) =>
+                {
+                    let both = rule.reduce(written.before.as_deref(), (**value).clone(), after);
+                    both.map(Arc::new).or_else(|| written.after.clone())
+                }
+                _ => written.after.clone(),
+            };
+        }
+        value
+    }
+
+    /// Messages that several append are appended one after the other; who puts other messages into a channel must be alone.
+    fn check_channels(
+        &self,
+        theirs: &[&Arc<Change>],
+        others: &HashSet<u64>,
+        board: &Board,
+    ) -> Result<(), MergeConflict> {
+        for change in theirs {
+            for (name, written) in &change.difference.channels {
+                let places = match written {
+                    ChannelChange::Appended(_) => self.replaced.get(name),
+                    ChannelChange::Replaced(_) => self.said.get(name),
+                };
+                let Some(other) = places.and_then(|places| self.last_without(places, others)) else {
+                    continue;
+                };
+                if self.board.channel(name) != board.channel(name) {
+                    return Err(MergeConflict {
+                        what: "channel",
+                        key: name.to_string(),
+                        first: other.node.to_string(),
+                        second: change.node.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+type LastWrites<'a> = BTreeMap<&'a Arc<str>, (&'a Arc<str>, &'a Option<Arc<Value>>)>;
+
+fn last_writes<'a>(changes: &[&'a Arc<Change>]) -> LastWrites<'a> {
     let writes = changes.iter().flat_map(|change| {
-        change.difference.vars.iter().map(move |(key, value)| (key, (&*change.node, value)))
+        change.difference.vars.iter().map(move |(key, written)| (key, (&change.node, &written.after)))
     });
     writes.collect()
-}
-
-/// Messages that both append are appended one after the other; who puts other messages into a channel must be alone.
-fn check_channels(
-    mine: &[&Arc<Change>],
-    theirs: &[&Arc<Change>],
-    first: &Board,
-    second: &Board,
-) -> Result<(), MergeConflict> {
-    for (name, writer, change) in channel_changes(mine) {
-        for (other_name, other, other_change) in channel_changes(theirs) {
-            let replaces = matches!(change, ChannelChange::Replaced(_))
-                || matches!(other_change, ChannelChange::Replaced(_));
-            if name == other_name && replaces && first.channel(name) != second.channel(name) {
-                return Err(MergeConflict {
-                    what: "channel",
-                    key: name.to_string(),
-                    first: writer.to_owned(),
-                    second: other.to_owned(),
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn channel_changes<'a>(
-    changes: &'a [&'a Arc<Change>],
-) -> impl Iterator<Item = (&'a Arc<str>, &'a str, &'a ChannelChange)> {
-    changes.iter().flat_map(|change| {
-        change.difference.channels.iter().map(move |(name, written)| (name, &*change.node, written))
-    })
 }

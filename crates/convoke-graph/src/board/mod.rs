@@ -17,11 +17,11 @@ use std::sync::Arc;
 use convoke_core::{Message, Role, Transcript, Usage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) use change::{ChannelChange, Difference};
 pub use merge::MergeConflict;
-pub(crate) use merge::{Change, History, merged};
+pub(crate) use merge::{Change, History, Merging};
 pub use reducer::Reducer;
 pub(crate) use size::{DEEPEST, LARGEST, size};
 
@@ -179,13 +179,14 @@ impl Board {
     }
 
     pub(crate) fn push_item(&mut self, key: &str, value: Value) -> Result<(), BoardError> {
-        let mut list = match self.get(key) {
-            None => Vec::new(),
-            Some(Value::Array(list)) => list.clone(),
-            Some(other) => return Err(BoardError::NotAList { key: key.to_owned(), found: kind(other) }),
-        };
-        list.push(value);
-        self.put(key, list);
+        if let Some(other) = self.get(key).filter(|old| !old.is_array()) {
+            return Err(BoardError::NotAList { key: key.to_owned(), found: kind(other) });
+        }
+        let list = Arc::make_mut(&mut self.vars).entry(key.into()).or_insert_with(|| Arc::new(json!([])));
+        // A list that no other board has grows where it is.
+        if let Value::Array(list) = Arc::make_mut(list) {
+            list.push(value);
+        }
         Ok(())
     }
 

@@ -55,20 +55,21 @@ impl Reducer {
     }
 
     /// Puts two values together; `None` if that cannot be done with such values.
-    pub(crate) fn reduce(self, before: Option<&Value>, first: &Value, second: &Value) -> Option<Value> {
+    pub(crate) fn reduce(self, before: Option<&Value>, first: Value, second: &Value) -> Option<Value> {
         match self {
             Self::Error => None,
-            Self::First => Some(first.clone()),
+            Self::First => Some(first),
             Self::Last => Some(second.clone()),
             Self::Append => {
-                let before = items(before)?;
+                let (Value::Array(mut all), before) = (first, items(before)?) else { return None };
                 let added = second.as_array()?.strip_prefix(&*before)?;
-                first.as_array()?.strip_prefix(&*before)?;
-                Some(first.as_array()?.iter().chain(added).cloned().collect())
+                all.strip_prefix(&*before)?;
+                all.extend_from_slice(added);
+                Some(Value::Array(all))
             }
-            Self::Sum => summed(before, first, second),
-            Self::Min => least(first, second, true),
-            Self::Max => least(first, second, false),
+            Self::Sum => summed(before, &first, second),
+            Self::Min => least(&first, second, true),
+            Self::Max => least(&first, second, false),
             Self::Any => Some(Value::Bool(first.as_bool()? || second.as_bool()?)),
             Self::All => Some(Value::Bool(first.as_bool()? && second.as_bool()?)),
             Self::Union => {
@@ -81,7 +82,7 @@ impl Reducer {
                 Some(Value::Array(all))
             }
             Self::Object => {
-                let mut entries = first.as_object()?.clone();
+                let Value::Object(mut entries) = first else { return None };
                 let old = before.and_then(Value::as_object);
                 for (name, value) in second.as_object()? {
                     if old.and_then(|old| old.get(name)) != Some(value) {

@@ -105,7 +105,7 @@ pub(super) fn node(
             None
         }
     });
-    CompiledNode { definition: node.clone(), skip, timeout, edges: Vec::new() }
+    CompiledNode { definition: node.clone(), skip, timeout, edges: Vec::new(), cancels: Vec::new() }
 }
 
 pub(super) fn edges(
@@ -134,6 +134,32 @@ pub(super) fn edges(
             && condition.is_some() == is_given
         {
             nodes[from].edges.push(CompiledEdge { to, condition });
+        }
+    }
+}
+
+/// Finds the nodes at which others end branches.
+pub(super) fn cancels(
+    names: &BTreeMap<&str, usize>,
+    path: &str,
+    nodes: &mut [CompiledNode],
+    findings: &mut Vec<Finding>,
+) {
+    for (index, node) in nodes.iter_mut().enumerate() {
+        for (number, name) in node.definition.cancels.iter().enumerate() {
+            let place = format!("{path}/nodes/{index}/cancels/{number}");
+            match names.get(name.as_str()) {
+                Some(other) if *other == index => {
+                    let message = format!("`{name}` cannot cancel itself: name nodes of other branches");
+                    findings.push(Finding::error("cancels-itself", place, message));
+                }
+                Some(other) => node.cancels.push(*other),
+                None => {
+                    let message = format!("`{name}` is to be cancelled, and is no node of the graph");
+                    let finding = Finding::error("unknown-node", place, message);
+                    findings.push(finding.suggest(name, names.keys().copied()));
+                }
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use convoke_text::finding::Finding;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use order::Order;
+pub(crate) use order::{Occupied, Order};
 
 use crate::Condition;
 use crate::definition::{GraphDefinition, NodeDefinition};
@@ -42,6 +42,8 @@ pub(crate) struct CompiledNode {
     pub(crate) skip: Option<Condition>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) edges: Vec<CompiledEdge>,
+    /// The nodes at which other branches are ended when this one is done.
+    pub(crate) cancels: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -249,6 +251,7 @@ fn compiled(
         .collect();
     let mut nodes = nodes;
     check::edges(&definition, &names, path, &mut nodes, findings);
+    check::cancels(&names, path, &mut nodes, findings);
     let entry = *names.get(definition.entry.as_str())?;
     let mut graph = CompiledGraph {
         definition,
@@ -269,9 +272,28 @@ fn compiled(
     Some(graph)
 }
 
-/// The configuration of a node as JSON.
+/// Nodes of these types compute from the board alone, and leave nothing on record.
+pub(crate) const COMPUTED: [&str; 9] = [
+    "answer",
+    "aggregator",
+    "assigner",
+    "ifelse",
+    "loopguard",
+    "passthrough",
+    "router",
+    "script",
+    "template",
+];
+
 impl CompiledNode {
+    /// The configuration as JSON.
     pub(crate) fn config(&self) -> Value {
         Value::Object(self.definition.config.clone())
+    }
+
+    /// Whether it is kept on record where one went from here. From others one always goes the same way at once.
+    pub(crate) fn keeps_route(&self) -> bool {
+        !COMPUTED.contains(&self.definition.kind.as_str())
+            || self.edges.iter().any(|edge| edge.condition.is_some())
     }
 }

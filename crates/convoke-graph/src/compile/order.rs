@@ -5,10 +5,35 @@
 //! them within the round. By this rule nobody waits for whoever waits for him, and what a node is given never depends on who was
 //! quicker.
 
-/// For every node, the nodes that wait for it.
+/// For every node, the nodes that it waits for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Order {
     rows: Vec<Vec<u64>>,
+}
+
+/// The nodes at which paths are under way, as far as a run has come.
+#[derive(Debug, Default)]
+pub(crate) struct Occupied {
+    counts: Vec<u32>,
+    bits: Vec<u64>,
+}
+
+impl Occupied {
+    pub(crate) fn none_of(nodes: usize) -> Self {
+        Self { counts: vec![0; nodes], bits: vec![0; nodes.div_ceil(64)] }
+    }
+
+    pub(crate) fn enter(&mut self, node: usize) {
+        self.counts[node] += 1;
+        self.bits[node / 64] |= 1 << (node % 64);
+    }
+
+    pub(crate) fn leave(&mut self, node: usize) {
+        self.counts[node] -= 1;
+        if self.counts[node] == 0 {
+            self.bits[node / 64] &= !(1 << (node % 64));
+        }
+    }
 }
 
 impl Order {
@@ -21,13 +46,13 @@ impl Order {
         order
     }
 
-    /// Whether a path that is at `earlier` keeps `later` waiting.
-    pub(crate) fn holds_up(&self, earlier: usize, later: usize) -> bool {
-        self.rows[earlier][later / 64] >> (later % 64) & 1 == 1
+    /// Whether some path that is under way keeps a node waiting.
+    pub(crate) fn is_held_up(&self, node: usize, paths: &Occupied) -> bool {
+        self.rows[node].iter().zip(&paths.bits).any(|(earlier, taken)| earlier & taken != 0)
     }
 
     fn set(&mut self, earlier: usize, later: usize) {
-        self.rows[earlier][later / 64] |= 1 << (later % 64);
+        self.rows[later][earlier / 64] |= 1 << (earlier % 64);
     }
 
     /// Settles who waits for whom among some nodes, looking at the edges between them only.
@@ -177,6 +202,15 @@ fn components(nodes: &[usize], successors: &[Vec<usize>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Order {
+        /// Whether a path that is at `earlier` keeps `later` waiting.
+        fn holds_up(&self, earlier: usize, later: usize) -> bool {
+            let mut paths = Occupied::none_of(self.rows.len());
+            paths.enter(earlier);
+            self.is_held_up(later, &paths)
+        }
+    }
 
     /// 0 → 1, 2; 1 → 3; 2 → 4 → 3: arms of different length.
     #[test]

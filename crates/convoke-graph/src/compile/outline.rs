@@ -1,27 +1,16 @@
 //! Pictures of a graph: text, JSON and a diagram.
 
 use convoke_core::Path;
-use convoke_diagram::{Arrow, Diagram, Item, Shape};
+use convoke_diagram::{Arrow, Diagram, Item, Mark, Shape};
 use serde_json::Value;
 
-use super::{CompiledEdge, CompiledGraph};
+use super::{COMPUTED, CompiledGraph};
 use crate::definition::END;
+use crate::way::GraphWay;
 
-/// Whether nodes of a type compute from the board alone, which no journal has.
+/// Whether nodes of a type may leave nothing on record: what these run may consist of such nodes.
 fn is_computed(kind: &str) -> bool {
-    let kinds = [
-        "answer",
-        "aggregator",
-        "assigner",
-        "ifelse",
-        "loopguard",
-        "passthrough",
-        "router",
-        "script",
-        "template",
-    ];
-    // What these run may consist of such nodes.
-    kinds.contains(&kind) || matches!(kind, "graph" | "iteration" | "step" | "workflow")
+    COMPUTED.contains(&kind) || matches!(kind, "graph" | "iteration" | "step" | "workflow")
 }
 
 impl CompiledGraph {
@@ -52,7 +41,7 @@ impl CompiledGraph {
                     None if node.edges.iter().any(|edge| edge.condition.is_some()) => " otherwise".to_owned(),
                     None => String::new(),
                 };
-                text.push_str(&format!("  -> {}{when}\n", self.target(edge)));
+                text.push_str(&format!("  -> {}{when}\n", self.target(edge.to)));
             }
         }
         text
@@ -61,24 +50,45 @@ impl CompiledGraph {
     /// What it is, as a diagram.
     #[must_use]
     pub fn to_diagram(&self) -> Diagram {
+        self.drawn(None)
+    }
+
+    /// What it is, as a diagram with the way that a run took: how often it came to each node, and how often it took each edge. Nodes
+    /// that are not over are [active](Mark::Active).
+    #[must_use]
+    pub fn to_diagram_of(&self, way: &GraphWay) -> Diagram {
+        self.drawn(Some(way))
+    }
+
+    fn drawn(&self, way: Option<&GraphWay>) -> Diagram {
         let mut diagram = Diagram::new(&self.definition.name);
         let workflow = Path::join(&Path::from(""), &self.definition.name, 1);
         let start = diagram.add(Item::start());
         let mut items = Vec::new();
-        for node in &self.nodes {
+        for (index, node) in self.nodes.iter().enumerate() {
             let (id, kind) = (&node.definition.id, &node.definition.kind);
             let decides = node.edges.iter().any(|edge| edge.condition.is_some());
             let shape = if decides { Shape::Decision } else { Shape::Box };
-            let item = Item::new(id).line(kind).shape(shape).at(Path::join(&workflow, id, 1).as_str());
-            items.push(diagram.add(if is_computed(kind) { item.without_trace() } else { item }));
+            let mut item = Item::new(id).line(kind).shape(shape).at(Path::join(&workflow, id, 1).as_str());
+            if is_computed(kind) {
+                item = item.without_trace();
+            }
+            if let Some(visits) = way.map(|way| &way.nodes[index]) {
+                item.visits = Some(visits.begun - visits.left_out);
+                item.mark = if visits.is_open { Mark::Active } else { Mark::None };
+            }
+            items.push(diagram.add(item));
         }
-        diagram.connect(Arrow::new(start, items[self.entry]));
+        let mut begin = Arrow::new(start, items[self.entry]);
+        begin.taken = way.map(|way| way.nodes[self.entry].begun.min(1));
+        diagram.connect(begin);
         let ends = self.nodes.iter().any(|node| node.edges.iter().any(|edge| edge.to.is_none()));
         let end = ends.then(|| diagram.add(Item::end()));
-        for (node, &from) in self.nodes.iter().zip(&items) {
-            for edge in &node.edges {
+        for (index, (node, &from)) in self.nodes.iter().zip(&items).enumerate() {
+            for (number, edge) in node.edges.iter().enumerate() {
                 let Some(to) = edge.to.map(|to| items[to]).or(end) else { continue };
-                let arrow = Arrow::new(from, to);
+                let mut arrow = Arrow::new(from, to);
+                arrow.taken = way.map(|way| way.nodes[index].taken[number]);
                 diagram.connect(match &edge.condition {
                     Some(condition) => arrow.label(condition.text()),
                     None => arrow,
@@ -88,7 +98,8 @@ impl CompiledGraph {
         diagram
     }
 
-    fn target(&self, edge: &CompiledEdge) -> &str {
-        edge.to.map_or(END, |to| &self.nodes[to].definition.id)
+    /// What a node that edges lead to is called; `None` is the end.
+    pub(crate) fn target(&self, node: Option<usize>) -> &str {
+        node.map_or(END, |node| &self.nodes[node].definition.id)
     }
 }

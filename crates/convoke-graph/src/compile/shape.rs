@@ -34,11 +34,32 @@ pub(crate) fn check(schema: &Value, value: &Value, path: &str, findings: &mut Ve
                 findings.push(Finding::error("missing-field", place, message));
             }
             _ => {
-                let message: String = error.to_string().chars().take(200).collect();
-                findings.push(Finding::error("wrong-value", place, message));
+                let names = schema.pointer(error.schema_path().as_str()).map_or_else(Vec::new, words);
+                let written = value.pointer(within).and_then(Value::as_str);
+                findings.push(match written.filter(|_| !names.is_empty()) {
+                    Some(written) => {
+                        let message = format!("`{written}` is none of: {}", names.join(", "));
+                        Finding::error("wrong-value", place, message).suggest(written, names)
+                    }
+                    None => {
+                        let message: String = error.to_string().chars().take(200).collect();
+                        Finding::error("wrong-value", place, message)
+                    }
+                });
             }
         }
     }
+}
+
+/// The words that a list of alternatives consists of, if it consists of words.
+fn words(alternatives: &Value) -> Vec<&str> {
+    let alternatives = alternatives.as_array().into_iter().flatten();
+    alternatives
+        .flat_map(|one| {
+            let several = one["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            one.as_str().or(one["const"].as_str()).into_iter().chain(several)
+        })
+        .collect()
 }
 
 /// Texts that stand where numbers or booleans are wanted become those.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{
-    BoxFuture, Error, Message, ModelReply, ModelRequest, ReasoningEffort, Role, Scope, ToolCall, ToolResult,
-    Toolset, Transcript, Visibility,
+    BoxFuture, Error, EventKind, Message, ModelReply, ModelRequest, ReasoningEffort, Role, Scope, ToolCall,
+    ToolResult, Toolset, Transcript, Visibility,
 };
 use futures_util::future::join_all;
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::ports::output;
 use super::{GraphEquipment, NodeCall, NodeSite, Port, PortType, Ports, Typed};
+use crate::Board;
 use crate::board::{MAIN_CHANNEL, TOOL_CALLS};
 
 const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -104,7 +105,18 @@ impl Llm {
         let tools = self.0.tools_named(&config.tool_names).map_err(Error::permanent)?;
         let model = self.0.model_for(call.scope, config.model.as_deref())?;
         let request = request(&config, &conversation, &tools);
-        let reply = call.scope.model(&model, request, Visibility::Streamed).await?;
+        let mut said = None;
+        let reply = call.scope.model_with_partial(&model, request, Visibility::Streamed, &mut said).await;
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(stop) => {
+                let keeps = config.prompt.is_none() && matches!(stop.root(), Error::Cancelled(_));
+                if let Some(said) = said.filter(|_| keeps) {
+                    keep_interrupted(call.board, channel, &conversation, said, &[])?;
+                }
+                return Err(stop);
+            }
+        };
         let reply = if reply.tool_calls().is_empty() { reply.whole()? } else { reply };
         let answer = answer(&config, &reply)?;
 
@@ -116,7 +128,13 @@ impl Llm {
             "total_tokens": total.input_tokens + total.output_tokens,
         });
         call.board.set("usage", counted)?;
-        let results = executed(call.scope, &tools, &reply.tool_calls()).await?;
+        let made = executed(call.scope, &tools, &reply.tool_calls()).await;
+        let is_interrupted =
+            |made: &Result<_, Error>| matches!(made, Err(stop) if matches!(stop.root(), Error::Cancelled(_)));
+        if made.iter().any(is_interrupted) {
+            keep_interrupted(call.board, channel, &conversation, reply.message.clone(), &made)?;
+        }
+        let results = made.into_iter().collect::<Result<Vec<ToolResult>, Error>>()?;
         if config.track_steps {
             let names: Vec<&str> = results.iter().map(|result| result.name.as_str()).collect();
             let step = json!({"response": reply.text(), "tool_calls": names, "usage": reply.usage});
@@ -139,6 +157,33 @@ impl Llm {
         }
         Ok(call.board.set(&config.output_key, answer)?)
     }
+}
+
+/// Leaves in the channel what was said when somebody interrupted it. Every call in it has a result, so that whoever has the board can
+/// go on with the conversation.
+fn keep_interrupted(
+    board: &mut Board,
+    channel: &str,
+    conversation: &Transcript,
+    said: Message,
+    made: &[Result<ToolResult, Error>],
+) -> Result<(), Error> {
+    let result = |(place, call): (usize, &ToolCall)| match made.get(place) {
+        Some(Ok(result)) => result.clone(),
+        _ => ToolResult {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            content: "[cancelled by interrupt]".to_owned(),
+            is_error: true,
+        },
+    };
+    let results: Vec<ToolResult> = said.tool_calls().enumerate().map(result).collect();
+    board.set_channel(channel, conversation.iter().cloned())?;
+    board.push(channel, said)?;
+    if !results.is_empty() {
+        board.push(channel, Message::tool_results(results))?;
+    }
+    Ok(board.set("tool_pending", false)?)
 }
 
 /// What the model is to go on with.
@@ -201,20 +246,26 @@ fn first_value(text: &str) -> Option<Value> {
 }
 
 /// Makes the calls side by side. What was not offered is not called, and the model is told so.
-async fn executed(scope: &Scope, tools: &Toolset, calls: &[ToolCall]) -> Result<Vec<ToolResult>, Error> {
+async fn executed(scope: &Scope, tools: &Toolset, calls: &[ToolCall]) -> Vec<Result<ToolResult, Error>> {
     let open = calls.iter().map(|call| {
         let tool = tools.get(&call.name);
         (call, tool.map(|tool| (tool, scope.tool_scope(&**tool, Some(TOOL_TIMEOUT)))))
     });
     let open: Vec<_> = open.collect();
+    let node = scope;
     let made = open.iter().map(|(call, tool)| async move {
         let Some((tool, scope)) = tool else {
             let (call_id, name) = (call.id.clone(), call.name.clone());
             let content = format!("tool `{name}` was not offered, so it was not called");
+            if node.has_listeners() {
+                let (id, content) = (call.id.clone(), content.clone());
+                node.emit(EventKind::ToolCallEnded { id: id.clone() }).await;
+                node.emit(EventKind::ToolCallResult { id, content, is_error: true }).await;
+            }
             return Ok(ToolResult { call_id, name, content, is_error: true });
         };
         scope.composing().announce_tool_call(call).await;
         scope.tool(tool, call).await
     });
-    join_all(made).await.into_iter().collect()
+    join_all(made).await
 }

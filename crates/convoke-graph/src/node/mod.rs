@@ -39,6 +39,8 @@ pub struct GraphEquipment {
     pub models: Option<ModelSource>,
     /// The tools there are. A node has those it names.
     pub tools: Toolset,
+    /// Why tools of these names are not there, for nodes that need one of them.
+    pub absent_tools: BTreeMap<String, String>,
     /// The source of what `knowledge` nodes search, by name; the empty name is everything.
     pub knowledge: Option<RetrieverSource>,
     /// The source of what `workflow` nodes run, by the names of files.
@@ -86,6 +88,9 @@ impl GraphEquipment {
 
     pub(crate) fn tool(&self, name: &str) -> Result<&Arc<dyn convoke_core::Tool>, String> {
         self.tools.get(name).ok_or_else(|| {
+            if let Some(why) = self.absent_tools.get(name) {
+                return format!("there is no `{name}` here: {why}");
+            }
             let known: Vec<&str> = self.tools.names().collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             format!("there is no tool `{name}`; there are: {known}")

@@ -146,7 +146,14 @@ impl Typed for Iteration {
                 results.push(match &self.0 {
                     Body::Graph(graph) => {
                         let inputs = [("item".to_owned(), item), ("index".to_owned(), index.into())];
-                        answer_of(graph, inputs.into_iter().collect(), &mut call).await?
+                        match answer_of(graph, inputs.into_iter().collect(), &mut call).await {
+                            Ok(answer) => answer,
+                            Err(stop) => {
+                                // Whoever looks at a run that waits sees how far it has come.
+                                call.board.set(&config.output_key, results)?;
+                                return Err(stop);
+                            }
+                        }
                     }
                     Body::Script(engine) => {
                         let source = config.body_script.clone().unwrap_or_default();

@@ -4,9 +4,12 @@
 //! ([`Order`](crate::compile::Order)), then what they did is put together and it runs once. How often a node has run before, and what
 //! it is given, never depends on who was quicker; so every run of a node has the same path in the journal each time.
 
+mod branches;
+mod cancel;
 mod graph;
 mod node_step;
 pub(crate) mod schedule;
+mod stop;
 mod token;
 
 pub use graph::Graph;

@@ -2,37 +2,59 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-use convoke_core::{Canceller, Error, Scope, Suspension};
+use convoke_core::{Canceller, Error, EventKind, Scope, StepNote};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::branches::{Branches, Lineage};
 use super::graph::Graph;
 use super::node_step::Activation;
 use super::token::{Token, together};
+use crate::compile::Occupied;
 use crate::{Board, MergeConflict};
 
 /// A graph under way.
 pub(super) struct Schedule<'a> {
-    graph: &'a Graph,
-    scope: &'a Scope,
+    pub(super) graph: &'a Graph,
+    pub(super) scope: &'a Scope,
     /// The board when there was one path only.
-    base: Board,
+    pub(super) base: Board,
     /// Paths that have come to a node which has not begun.
-    waiting: BTreeMap<usize, Vec<Token>>,
+    pub(super) waiting: BTreeMap<usize, Vec<Token>>,
+    /// Where paths wait, are or have stopped.
+    pub(super) taken: Occupied,
     running: JoinSet<Finished>,
     /// The nodes that run, and the paths that led to them.
-    active: HashMap<usize, (Token, Canceller)>,
+    pub(super) active: HashMap<usize, ActiveNode>,
     /// Nodes that wait for a person, or cannot go on for a reason that is not theirs.
-    stopped: BTreeMap<usize, (Token, Error)>,
-    ended: Vec<Token>,
+    pub(super) stopped: BTreeMap<usize, StoppedNode>,
+    pub(super) ended: Vec<Token>,
+    pub(super) branches: Branches,
+    /// Nodes that were left out instead of being begun, and what is to be told of branches there.
+    left_out: Vec<(Scope, Vec<Value>)>,
     begun: u64,
     last_id: u64,
+}
+
+pub(super) struct ActiveNode {
+    pub(super) token: Token,
+    pub(super) scope: Scope,
+    pub(super) canceller: Canceller,
+    /// Why nothing of it counts, if another branch ended this one.
+    pub(super) left_out: Option<String>,
+}
+
+pub(super) struct StoppedNode {
+    pub(super) token: Token,
+    pub(super) scope: Scope,
+    pub(super) stop: Error,
 }
 
 /// A node that has run.
 struct Finished {
     node: usize,
-    scope: Scope,
     activation: Activation,
     result: Result<(), Error>,
 }
@@ -52,16 +74,21 @@ pub struct NodeBudgetExhausted {
 
 impl<'a> Schedule<'a> {
     pub(super) fn new(graph: &'a Graph, scope: &'a Scope, board: Board) -> Self {
-        let first = Token::new(board.clone());
+        let (first, entry) = (Token::new(board.clone()), graph.compiled.entry);
+        let mut taken = Occupied::none_of(graph.compiled.nodes.len());
+        taken.enter(entry);
         Self {
             graph,
             scope,
             base: board,
-            waiting: BTreeMap::from([(graph.compiled.entry, vec![first])]),
+            waiting: BTreeMap::from([(entry, vec![first])]),
+            taken,
             running: JoinSet::new(),
             active: HashMap::new(),
             stopped: BTreeMap::new(),
             ended: Vec::new(),
+            branches: Branches::default(),
+            left_out: Vec::new(),
             begun: 0,
             last_id: 0,
         }
@@ -69,27 +96,44 @@ impl<'a> Schedule<'a> {
 
     /// Runs until nothing more can be done, and leaves on the board what there is then.
     pub(super) async fn run(mut self, board: &mut Board) -> Result<(), Error> {
-        let worked = self.work().await;
-        if let Err(failure) = worked {
-            for (_, canceller) in self.active.values() {
-                canceller.cancel("another branch of the graph failed");
-            }
+        if let Err(failure) = self.work().await {
+            let reason = "another branch of the graph failed";
+            self.active.values().for_each(|active| active.canceller.cancel(reason));
             while self.running.join_next().await.is_some() {}
+            self.tell_end(Some(reason)).await;
             *board = self.base;
             return Err(failure);
         }
         if let Some(stop) = self.stop() {
+            if matches!(stop.root(), Error::Cancelled(_) | Error::TimedOut(_)) {
+                self.tell_end(Some(&stop.to_string())).await;
+            }
             *board = self.so_far();
             return Err(stop);
         }
         let ended = std::mem::take(&mut self.ended);
-        *board = self.merge(ended)?.map_or_else(|| self.base.clone(), |token| token.board);
+        let merged = self.merge(ended);
+        self.tell_end(merged.as_ref().err().map(|conflict| conflict.to_string()).as_deref()).await;
+        *board = merged?.map_or_else(|| self.base.clone(), |token| token.board);
         Ok(())
+    }
+
+    /// Tells what becomes of the branches that are still open.
+    async fn tell_end(&mut self, reason: Option<&str>) {
+        tell_joined(self.scope, self.branches.end(reason)).await;
     }
 
     async fn work(&mut self) -> Result<(), Error> {
         loop {
             self.begin_ready()?;
+            let left_out = std::mem::take(&mut self.left_out);
+            if !left_out.is_empty() {
+                for (scope, joined) in left_out {
+                    tell_joined(&scope, joined).await;
+                }
+                // Others may have waited for nobody else.
+                continue;
+            }
             let Some(joined) = self.running.join_next().await else { return Ok(()) };
             let finished = joined.map_err(Error::failed)?;
             self.settle(finished)?;
@@ -99,33 +143,37 @@ impl<'a> Schedule<'a> {
     /// Begins every node whose time has come.
     fn begin_ready(&mut self) -> Result<(), Error> {
         let limit = self.scope.settings().max_concurrency.map_or(usize::MAX, NonZeroUsize::get);
-        let is_ready = |node: &usize| {
-            let elsewhere = self.waiting.keys().chain(self.active.keys()).chain(self.stopped.keys());
-            !elsewhere
-                .into_iter()
-                .any(|other| other != node && self.graph.compiled.order.holds_up(*other, *node))
-        };
-        let ready: Vec<usize> = self.waiting.keys().copied().filter(is_ready).collect();
-        for node in ready {
+        let mut from = 0;
+        while self.active.len() < limit
+            && let Some(node) = self.waiting.range(from..).map(|(node, _)| *node).next()
+        {
+            from = node + 1;
+            let is_busy = self.active.contains_key(&node) || self.stopped.contains_key(&node);
             // Who has begun holds up whoever it held up while it was waiting.
-            if self.active.len() >= limit
-                || self.active.contains_key(&node)
-                || self.stopped.contains_key(&node)
+            if !is_busy
+                && !self.graph.compiled.order.is_held_up(node, &self.taken)
+                && let Some(arrived) = self.waiting.remove(&node)
             {
-                continue;
+                self.begin(node, arrived, None)?;
             }
-            let Some(arrived) = self.waiting.remove(&node) else { continue };
-            self.begin(node, arrived)?;
         }
         Ok(())
     }
 
-    fn begin(&mut self, node: usize, arrived: Vec<Token>) -> Result<(), Error> {
+    /// Begins a node; or leaves it out, if another branch wants that now or did before the run went on.
+    pub(super) fn begin(
+        &mut self,
+        node: usize,
+        arrived: Vec<Token>,
+        left_out: Option<&str>,
+    ) -> Result<(), Error> {
         let id = &self.graph.compiled.nodes[node].definition.id;
         let is_alone = self.waiting.is_empty()
             && self.active.is_empty()
             && self.stopped.is_empty()
             && self.ended.is_empty();
+        (1..arrived.len()).for_each(|_| self.taken.leave(node));
+        let lineages: Vec<Lineage> = arrived.iter().map(|token| token.lineage.clone()).collect();
         let merged =
             self.merge(arrived).map_err(|conflict| Error::from(conflict).in_step(id, self.scope.path()))?;
         let Some(mut token) = merged else { return Ok(()) };
@@ -140,29 +188,58 @@ impl<'a> Schedule<'a> {
             return Err(Error::permanent(NodeBudgetExhausted { graph, limit }));
         }
         let step = self.graph.steps[node].clone();
-        let place = self.scope.composing().place_after(step.name(), &token.causes);
-        let (scope, canceller) = self.scope.composing().open_branch(&place, &*step)?;
+        let composing = self.scope.composing();
+        let place = composing.place_after(step.name(), &token.causes);
+        let (scope, canceller) = composing.open_branch(&place, &*step)?;
+        // What could not be put together, or not be begun, is not accepted.
+        let (lineage, joined) = self.branches.join(&lineages);
+        token.lineage = lineage;
+        left_out.map_or(Ok(()), |reason| scope.composing().keep_note(StepNote::LeftOut, &reason))?;
+        let left_out = match left_out {
+            Some(reason) => Some(reason.to_owned()),
+            None => scope.composing().kept_note(StepNote::LeftOut)?,
+        };
+        if let Some(reason) = left_out {
+            composing.leave_out(&place);
+            self.left_out.push((scope, joined));
+            self.branches.cancel(&token.lineage, &reason);
+            self.taken.leave(node);
+            return Ok(());
+        }
         let mut activation =
             Activation { board: token.board.clone(), iterations: token.iterations(), targets: Vec::new() };
-        self.active.insert(node, (token, canceller));
+        let own = scope.clone();
+        let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
+        self.active.insert(node, ActiveNode { token, scope, canceller, left_out: None });
         self.running.spawn(async move {
-            let result = scope.composing().enter(&*step, &mut activation).await;
-            Finished { node, scope, activation, result }
+            tell_joined(&own, joined).await;
+            if let Some(within) = within.filter(|within| within != &json!([])) {
+                own.emit(EventKind::Custom { name: "graph.branch".to_owned(), value: within }).await;
+            }
+            let result = own.composing().enter(&*step, &mut activation).await;
+            Finished { node, activation, result }
         });
         Ok(())
     }
 
     /// Goes on from a node that has run.
     fn settle(&mut self, finished: Finished) -> Result<(), Error> {
-        let Finished { node, scope, activation, result } = finished;
-        let Some((token, _)) = self.active.remove(&node) else { return Ok(()) };
-        let id = &self.graph.compiled.nodes[node].definition.id;
+        let Finished { node, activation, result } = finished;
+        let Some(ActiveNode { token, scope, left_out, .. }) = self.active.remove(&node) else {
+            return Ok(());
+        };
+        if let Some(reason) = left_out {
+            self.give_up(node, &token, &scope, &reason);
+            return Ok(());
+        }
+        let compiled = &self.graph.compiled.nodes[node];
+        let id = &compiled.definition.id;
         let number = self.next_id();
         let token = token.after(number, id, activation.board, &scope);
         match result {
             Ok(()) => {}
             Err(stop) if stop.passes(scope.path()) => {
-                self.stopped.insert(node, (token, stop));
+                self.stopped.insert(node, StoppedNode { token, scope, stop });
                 return Ok(());
             }
             Err(error) => {
@@ -173,67 +250,59 @@ impl<'a> Schedule<'a> {
                 return Err(error.in_step(id, scope.path()));
             }
         }
+        self.taken.leave(node);
         self.scope.composing().learn_from(&scope);
+        let names: Vec<Arc<str>> =
+            activation.targets.iter().map(|target| self.graph.compiled.target(*target).into()).collect();
+        if compiled.keeps_route() {
+            scope.composing().keep_note(StepNote::Route, &names)?;
+        }
+        for other in &compiled.cancels {
+            self.cancel(*other, &token, &format!("`{id}` was done first"))?;
+        }
         if activation.targets.is_empty() {
             self.ended.push(token);
             return Ok(());
         }
         let forks = activation.targets.len() > 1;
+        let mut lineages = match forks {
+            true => self.branches.fork(scope.path().as_str().to_owned(), &token.lineage, names).into_iter(),
+            false => vec![token.lineage.clone()].into_iter(),
+        };
         for (index, target) in activation.targets.into_iter().enumerate() {
             let mut token = token.clone();
+            token.lineage = lineages.next().unwrap_or_default();
             if forks {
                 token.branch.push(index);
             }
             match target {
-                Some(target) => self.waiting.entry(target).or_default().push(token),
+                Some(target) => {
+                    self.taken.enter(target);
+                    self.waiting.entry(target).or_default().push(token);
+                }
                 None => self.ended.push(token),
             }
         }
         Ok(())
     }
 
-    fn merge(&mut self, tokens: Vec<Token>) -> Result<Option<Token>, MergeConflict> {
-        let (graph, mut last_id) = (self.graph, self.last_id);
-        let merged = together(tokens, &self.base, &|key| graph.reducer(key), || {
-            last_id += 1;
-            last_id
-        });
-        self.last_id = last_id;
-        merged
+    pub(super) fn merge(&mut self, tokens: Vec<Token>) -> Result<Option<Token>, MergeConflict> {
+        let (graph, id) = (self.graph, self.next_id());
+        together(tokens, &self.base, &|key| graph.reducer(key), id)
     }
 
     fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
+}
 
-    /// Why it cannot go on, if it cannot: something about the run, or what people have yet to answer.
-    fn stop(&self) -> Option<Error> {
-        let stops = || self.stopped.values().map(|(_, stop)| stop);
-        if let Some(stop) = stops().find(|stop| !matches!(stop.root(), Error::Suspended(_))) {
-            return Some(stop.clone());
+/// Tells what became of branches: of each once, those that count in their order.
+async fn tell_joined(scope: &Scope, joined: Vec<Value>) {
+    if scope.has_listeners() {
+        for value in joined {
+            scope.emit(EventKind::Custom { name: "graph.joined".to_owned(), value }).await;
         }
-        let questions = stops().filter_map(|stop| match stop.root() {
-            Error::Suspended(suspension) => Some(&**suspension),
-            _ => None,
-        });
-        let together = Suspension::together(questions);
-        (!self.stopped.is_empty()).then(|| Error::Suspended(Box::new(together)))
-    }
-
-    /// What all paths have come to, as far as they have; who would conflict is left out.
-    fn so_far(&mut self) -> Board {
-        let stopped = std::mem::take(&mut self.stopped).into_values().map(|(token, _)| token);
-        let waiting = std::mem::take(&mut self.waiting).into_values().flatten();
-        let all: Vec<Token> = stopped.chain(waiting).chain(self.ended.drain(..)).collect();
-        let mut known: Option<Token> = None;
-        for token in all {
-            let both = known.clone().into_iter().chain([token]).collect();
-            if let Ok(merged) = self.merge(both) {
-                known = merged;
-            }
-        }
-        known.map_or_else(|| self.base.clone(), |token| token.board)
     }
 }
 

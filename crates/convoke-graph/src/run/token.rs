@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use convoke_core::Scope;
 
-use crate::board::{Change, Difference, History, MergeConflict, merged};
+use super::branches::Lineage;
+use crate::board::{Change, Difference, History, MergeConflict, Merging};
 use crate::{Board, Reducer};
 
 /// A path under way: what its board is, and how it came to be that.
@@ -15,6 +16,8 @@ pub(super) struct Token {
     pub(super) history: History,
     /// Which branch it is, at every fork since then.
     pub(super) branch: Vec<usize>,
+    /// The branches it is in that are open.
+    pub(super) lineage: Lineage,
     /// The nodes it has come from.
     pub(super) causes: Vec<Scope>,
     /// How many nodes ran before this was the only path.
@@ -23,7 +26,8 @@ pub(super) struct Token {
 
 impl Token {
     pub(super) fn new(board: Board) -> Self {
-        Self { board, history: History::new(), branch: Vec::new(), causes: Vec::new(), steps: 0 }
+        let (history, causes) = (History::new(), Vec::new());
+        Self { board, history, branch: Vec::new(), lineage: Lineage::new(), causes, steps: 0 }
     }
 
     /// How many nodes ran on the way here.
@@ -52,15 +56,19 @@ pub(super) fn together(
     mut tokens: Vec<Token>,
     base: &Board,
     reducer: &dyn Fn(&str) -> Reducer,
-    mut next_id: impl FnMut() -> u64,
+    id: u64,
 ) -> Result<Option<Token>, MergeConflict> {
     tokens.sort_by(|one, other| one.branch.cmp(&other.branch));
     let mut tokens = tokens.into_iter();
     let Some(mut all) = tokens.next() else { return Ok(None) };
+    if tokens.len() == 0 {
+        return Ok(Some(all));
+    }
+    let mut merging = Merging::new(base, reducer, all.board, all.history);
     for token in tokens {
-        let (one, other) = ((&all.board, &all.history), (&token.board, &token.history));
-        (all.board, all.history) = merged(one, other, base, reducer, next_id())?;
+        merging.add(&token.board, &token.history)?;
         all.causes.extend(token.causes);
     }
+    (all.board, all.history) = merging.finish(id);
     Ok(Some(all))
 }

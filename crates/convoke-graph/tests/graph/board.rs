@@ -41,6 +41,12 @@ fn flowcraft_006_007_009_010_lists_are_appended_to_and_updated() {
     board.append("list", "a").unwrap();
     board.append("list", "b").unwrap();
     assert_eq!(board.get("list"), Some(&json!(["a", "b"])));
+    let copy = board.clone();
+    board.append("list", "c").unwrap();
+    assert_eq!(
+        (copy.get("list"), board.get("list")),
+        (Some(&json!(["a", "b"])), Some(&json!(["a", "b", "c"])))
+    );
     board.set("text", "x").unwrap();
     let refused = board.append("text", 1).unwrap_err();
     assert_eq!(refused, BoardError::NotAList { key: "text".to_owned(), found: "a text" });
@@ -68,7 +74,8 @@ async fn flowcraft_008_fifty_branches_append_to_one_list() {
     made["max_branches"] = json!(50);
     made["merge"] = json!({"all": "append"});
     let board = home.done(made, json!({})).await;
-    assert_eq!(board.typed::<Vec<String>>("all").unwrap().len(), 50);
+    let expected: Vec<String> = (0..50).map(|n| format!("n{n}")).collect();
+    assert_eq!(board.typed::<Vec<String>>("all"), Some(expected), "each once, in the order of the branches");
 }
 
 #[test]

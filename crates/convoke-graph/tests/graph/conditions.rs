@@ -31,6 +31,15 @@ fn flowcraft_094_098_conditions_compare_and_ask() {
         ("x > 1 ? y : z", json!({"x": 2, "y": true, "z": false}), true),
         ("all(items, # > 0)", json!({"items": [1, 2]}), true),
         ("notes == nil or iffy", json!({"iffy": true, "notes": 1}), true),
+        (
+            "$env[\"odd name\"] == 1 and $env['tool-x'].ok",
+            json!({"odd name": 1, "tool-x": {"ok": true}}),
+            true,
+        ),
+        ("$env[\"missing one\"] == nil", json!({}), true),
+        ("x in 1..3", json!({"x": 3}), true),
+        ("x in 1..3", json!({"x": 4}), false),
+        ("len(1..10) == 10 and sum(map(1..3, # * x)) == 12", json!({"x": 2}), true),
     ] {
         assert_eq!(holds(condition, vars.clone()).unwrap(), expected, "{condition} of {vars}");
     }
@@ -68,6 +77,24 @@ fn flowcraft_098_what_is_never_true_or_false_is_no_condition() {
         let error = Condition::new(condition).unwrap_err();
         assert!(matches!(&error, ConditionError::Invalid { .. }), "{condition}: {error}");
     }
+    for condition in [
+        "x in 1..n",
+        "x in n..9",
+        "1.5..3 == nil",
+        "-9..9 == nil",
+        "x in 1..99999",
+        "$env == nil",
+        "$env[name] == 1",
+        "x = 1",
+        "len(map(1..1000, map(1..1000, #))) > 1",
+    ] {
+        let error = Condition::new(condition).unwrap_err().to_string();
+        assert!(error.contains("write") || error.contains("written"), "it says what to write: {error}");
+    }
+    assert_eq!(
+        Condition::new("$env['odd name'] > x").unwrap().names().collect::<Vec<_>>(),
+        ["odd name", "x"]
+    );
     let error = Condition::new("lenn(x) > 1").unwrap_err();
     assert!(error.to_string().contains("did you mean `len`?"), "{error}");
 }

@@ -128,6 +128,15 @@ async fn flowcraft_130_what_will_not_pass_is_not_tried_again() {
     let (home, calls) = flaky(9, || Error::transient("busy"));
     assert!(home.failed(retried(2), json!({})).await.contains("busy"));
     assert_eq!(calls.load(Ordering::Relaxed), 3);
+    // Nor is a budget that is used up: the graph within has run as often as it may.
+    let (home, calls) = flaky(0, || Error::permanent("never"));
+    let mut inner = graph(json!([{"id": "f", "type": "flaky"}]), &[("f", "f")]);
+    inner["max_nodes"] = json!(4);
+    let mut made =
+        graph(json!([{"id": "g", "type": "graph", "retries": 5, "config": {"graph": "inner"}}]), &[]);
+    made["graphs"] = json!({"inner": inner});
+    assert!(home.failed(made, json!({})).await.contains("max_nodes"));
+    assert_eq!(calls.load(Ordering::Relaxed), 4);
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,12 +145,15 @@ async fn flowcraft_129_who_waits_to_try_again_can_be_cancelled() {
     let canceller = Canceller::new();
     let workflow = home.graph(retried(9)).workflow();
     let runtime = home.builder().build();
+    let begun = tokio::time::Instant::now();
     let run = runtime.start(&workflow, Default::default()).canceller(&canceller);
     let (outcome, ()) = tokio::join!(run, async {
         tokio::time::sleep(Duration::from_millis(700)).await;
         canceller.cancel("enough");
     });
-    assert_eq!(outcome.unwrap().status, RunStatus::Cancelled);
+    let outcome = outcome.unwrap();
+    assert_eq!((outcome.status, begun.elapsed()), (RunStatus::Cancelled, Duration::from_millis(700)));
+    assert!(matches!(outcome.error.unwrap().root(), Error::Cancelled(_)));
 }
 
 #[test]
@@ -218,6 +230,18 @@ async fn flowcraft_138_139_every_start_has_one_end_whatever_happens() {
     let mut endless = graph(json!([passes("a")]), &[("a", "a")]);
     endless["max_nodes"] = json!(3);
     assert_eq!(run(Home::new(), endless).await.0, RunStatus::Failed);
+    let hangs = || Home::new().node("hangs", |_| Box::pin(std::future::pending()));
+    let slow = graph(json!([{"id": "slow", "type": "hangs", "timeout": "10ms"}]), &[]);
+    assert_eq!(run(hangs(), slow).await.0, RunStatus::TimedOut);
+    let (home, canceller) = (hangs(), Canceller::new());
+    let workflow = home.graph(graph(json!([{"id": "h", "type": "hangs"}]), &[])).workflow();
+    let runtime = home.builder().build();
+    let (outcome, ()) = tokio::join!(
+        runtime.start(&workflow, Default::default()).canceller(&canceller).into_future(),
+        async { canceller.cancel("enough") }
+    );
+    assert_eq!(outcome.unwrap().status, RunStatus::Cancelled);
+    assert_paired(&home);
     let fork = graph(
         json!([passes("a"), {"id": "t", "type": "template", "config": {"template": "${board.missing}"}}, passes("c")]),
         &[("a", "t"), ("a", "c")],

@@ -1,6 +1,13 @@
 //! Cases 172 to 187: the `llm` node.
 
-use convoke_core::{FinishReason, Message, ModelError, ModelErrorKind, Role, Usage};
+use std::time::Duration;
+
+use convoke_agent::FunctionTool;
+use convoke_core::{
+    Canceller, Error, Event, EventKind, FinishReason, Message, ModelError, ModelErrorKind, Observer, Outcome,
+    Role, RunStatus, Usage,
+};
+use convoke_graph::Board;
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Value, json};
 
@@ -65,7 +72,7 @@ async fn flowcraft_174_175_the_conversation_goes_on() {
             _ => None,
         })
         .collect();
-    assert_eq!(tokens.concat(), "hello world");
+    assert_eq!(tokens, ["hello ", "world"], "piece by piece, in order");
     let home = Home::new().node("system", |call| {
         Box::pin(
             async move { Ok(call.board.set_channel("", [Message::system("Mine."), Message::user("hi")])?) },
@@ -97,6 +104,12 @@ async fn flowcraft_177_187_an_answer_in_json_becomes_a_value_or_a_typed_error() 
             home.done(asks(json!({"json_mode": true, "output_key": "intent"})), json!({"query": "hi"})).await;
         assert_eq!(board.get("intent"), Some(&expected), "{said}");
     }
+    let home = Home::with_model(ScriptedModel::replies(["{\"intent\": \"qa\"}"]));
+    let nodes = json!([{"id": "llm", "type": "llm", "config": {"json_mode": true, "output_key": "result"}},
+        super::writes("qa", json!({"took": "qa"}))]);
+    let board =
+        home.done(graph(nodes, &[("llm", "qa if result.intent == 'qa'")]), json!({"query": "hi"})).await;
+    assert_eq!(board.text("took"), "qa", "conditions read what is in it");
     for said in ["no json", "42", "\"text\"", "null", "{broken"] {
         let home = Home::with_model(ScriptedModel::replies([said]));
         let error = home.failed(asks(json!({"json_mode": true})), json!({"query": "hi"})).await;
@@ -123,6 +136,11 @@ async fn flowcraft_178_066_usage_adds_up() {
     let home = Home::with_model(model).tool(echo());
     let board = home.done(loops(json!({"tool_names": ["echo"]})), json!({"query": "hi"})).await;
     assert_eq!((board.usage().input_tokens, board.usage().output_tokens), (110, 55));
+    let each = home.heard.all().into_iter().filter_map(|event| match event.kind {
+        EventKind::ModelCallEnded { usage, .. } => usage.map(|used| (used.input_tokens, used.output_tokens)),
+        _ => None,
+    });
+    assert_eq!(each.collect::<Vec<_>>(), [(100, 50), (10, 5)], "each call says what it used");
 }
 
 #[tokio::test]
@@ -141,6 +159,23 @@ async fn flowcraft_142_143_179_tools_are_called_and_their_calls_kept() {
         (&json!("echo"), &json!({"text": "a"}), &json!("echo a"), &json!("success"))
     );
     assert_eq!((&calls[1]["name"], &calls[1]["status"]), (&json!("missing"), &json!("error")));
+    let told = home.heard.all();
+    let started: std::collections::BTreeSet<&str> = told
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolCallStarted { id, .. } => Some(id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(started.len(), 2, "both calls are told");
+    let results: Vec<bool> = told
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolCallResult { is_error, .. } => Some(*is_error),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((results.len(), results.contains(&true)), (2, true), "and both results");
     let quiet = Home::new().done(asks(json!({})), json!({"query": "hi"})).await;
     assert_eq!(quiet.get(convoke_graph::TOOL_CALLS), None);
 }
@@ -174,7 +209,142 @@ async fn flowcraft_182_183_steps_are_kept_and_the_query_is_asked_once() {
     let board = home.done(twice, json!({"query": "hi"})).await;
     let said: Vec<String> = board.channel("own").iter().map(Message::text).collect();
     assert_eq!(said, ["hi", "Hello.", "Hello."], "it was the last thing that was asked");
-    assert_eq!(board.typed::<Vec<Value>>("agent_steps").unwrap().len(), 2);
+    let steps = board.typed::<Vec<Value>>("agent_steps").unwrap();
+    assert_eq!(steps.len(), 2);
+    assert_eq!((&steps[0]["response"], &steps[0]["tool_calls"]), (&json!("Hello."), &json!([])));
+    assert!(steps[0]["usage"].is_object());
+}
+
+/// Asks a model whose reply somebody interrupts as soon as they have heard something of it.
+async fn interrupted(home: &Home, made: Value, when: fn(&EventKind) -> bool) -> Outcome<Board> {
+    struct Interrupts(Canceller, fn(&EventKind) -> bool);
+    impl Observer for Interrupts {
+        fn observe(&self, event: &Event) {
+            if (self.1)(&event.kind) {
+                self.0.cancel("the user has spoken");
+            }
+        }
+    }
+    let compiled = home.compiled(made).unwrap();
+    let inputs = serde_json::from_value(json!({"query": "hi"})).unwrap();
+    let (board, canceller) = (compiled.begin(inputs).unwrap(), Canceller::new());
+    let workflow = compiled.equip(home.equipment.clone()).unwrap().workflow();
+    let runtime = home.builder().observer(Interrupts(canceller.clone(), when)).build();
+    runtime.start(&workflow, board).canceller(&canceller).await.unwrap()
+}
+
+fn said(board: &Board) -> Vec<(Role, String)> {
+    board.channel("").iter().map(|message| (message.role, message.text())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn flowcraft_185_what_was_said_before_an_interruption_is_kept() {
+    let slow = || Reply::text("one two three").delay_per_chunk(Duration::from_secs(1));
+    let home = Home::with_model(ScriptedModel::replies([slow(), Reply::text("all of it")]));
+    let is_delta =
+        |kind: &EventKind| matches!(kind, EventKind::MessageDelta { text, .. } if text.contains("two"));
+    let outcome = interrupted(&home, asks(json!({})), is_delta).await;
+    assert_eq!(outcome.status, RunStatus::Cancelled);
+    let Some(Error::Cancelled(reason)) = outcome.error.as_ref().map(Error::root) else {
+        panic!("{:?}", outcome.error)
+    };
+    assert_eq!(&**reason, "the user has spoken");
+    let kept = said(&outcome.state);
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    assert!(kept[1].1.starts_with("one two") && !kept[1].1.contains("three"), "{kept:?}");
+    assert_eq!(outcome.state.get("tool_pending"), Some(&json!(false)));
+    assert_eq!(outcome.state.get("response"), None, "half an answer is no answer");
+    // Gone on with, the model is asked anew, and nothing of the half is left.
+    let board = home.resume(asks(json!({})), &outcome.run).await.completed().unwrap();
+    assert_eq!(said(&board)[1..], [(Role::Assistant, "all of it".to_owned())]);
+
+    // Before the first word there is nothing to keep; and who only lets go of a canceller interrupts nobody.
+    let home = Home::with_model(ScriptedModel::replies([slow().delay(Duration::from_secs(1))]));
+    let is_asked = |kind: &EventKind| matches!(kind, EventKind::ModelCallStarted(_));
+    let outcome = interrupted(&home, asks(json!({})), is_asked).await;
+    assert_eq!((outcome.status, said(&outcome.state).len()), (RunStatus::Cancelled, 1));
+    let home = Home::with_model(ScriptedModel::replies([slow()]));
+    let outcome = interrupted(&home, asks(json!({})), |_| false).await;
+    assert_eq!(outcome.completed().unwrap().text("response"), "one two three");
+}
+
+#[tokio::test(start_paused = true)]
+async fn flowcraft_185_every_call_that_is_open_when_somebody_interrupts_has_a_result() {
+    let calls = || Reply::tool("echo", json!({"text": "a"})).and_tool("hangs", json!({}));
+    let home = Home::with_model(ScriptedModel::replies([calls()])).tool(echo()).tool(
+        FunctionTool::new("hangs", "Hangs.", |_: serde_json::Map<String, Value>| async {
+            std::future::pending::<Result<String, Error>>().await
+        })
+        .pure(),
+    );
+    let is_result = |kind: &EventKind| matches!(kind, EventKind::ToolCallResult { .. });
+    let config = json!({"tool_names": ["echo", "hangs"]});
+    let outcome = interrupted(&home, asks(config.clone()), is_result).await;
+    assert_eq!(outcome.status, RunStatus::Cancelled);
+    let last = outcome.state.channel("").iter().last().cloned().unwrap();
+    let results: Vec<(String, bool)> =
+        last.results().map(|result| (result.content.clone(), result.is_error)).collect();
+    assert_eq!(results, [("echo a".to_owned(), false), ("[cancelled by interrupt]".to_owned(), true)]);
+    assert_eq!(outcome.state.get("tool_pending"), Some(&json!(false)));
+    // While a reply with a call comes, the call is not made.
+    let slow = Reply::text("Let me see.").and_tool("echo", json!({"text": "b"}));
+    let home =
+        Home::with_model(ScriptedModel::replies([slow.delay_per_chunk(Duration::from_secs(1))])).tool(echo());
+    let is_whole =
+        |kind: &EventKind| matches!(kind, EventKind::ToolCallArguments { delta, .. } if delta.ends_with('}'));
+    let outcome = interrupted(&home, asks(json!({"tool_names": ["echo"]})), is_whole).await;
+    let channel = outcome.state.channel("");
+    let last = channel.iter().last().unwrap();
+    assert_eq!(last.role, Role::Tool, "{:?}", said(&outcome.state));
+    assert!(last.results().all(|result| result.is_error));
+}
+
+#[tokio::test(start_paused = true)]
+async fn flowcraft_208_calls_keep_their_order_and_one_that_breaks_does_not_break_the_others() {
+    let with = |name: &str, seconds: u64| {
+        FunctionTool::new(name, "Works.", move |_: serde_json::Map<String, Value>| async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            Ok::<_, Error>(format!("after {seconds}"))
+        })
+    };
+    let calls = Reply::tool("slow", json!({}))
+        .and_tool("panics", json!({}))
+        .and_tool("quick", json!({}))
+        .and_tool("nobody", json!({}))
+        .and_tool("endless", json!({}))
+        .and_tool("own_time", json!({}));
+    let panics = FunctionTool::new("panics", "Panics.", |_: serde_json::Map<String, Value>| async {
+        if true {
+            panic!("oh no");
+        }
+        Ok::<_, Error>(String::new())
+    });
+    let home = Home::with_model(ScriptedModel::replies([calls]))
+        .tool(with("slow", 20))
+        .tool(panics)
+        .tool(with("quick", 1))
+        .tool(with("endless", 3600))
+        .tool(with("own_time", 90).unbounded());
+    let names = json!({"tool_names": ["slow", "panics", "quick", "endless", "own_time"]});
+    let board = home.done(asks(names), json!({"query": "hi"})).await;
+    let last = board.channel("").iter().last().cloned().unwrap();
+    let results: Vec<(&str, bool)> =
+        last.results().map(|result| (result.name.as_str(), result.is_error)).collect();
+    assert_eq!(
+        results,
+        [
+            ("slow", false),
+            ("panics", true),
+            ("quick", false),
+            ("nobody", true),
+            ("endless", true),
+            ("own_time", false)
+        ]
+    );
+    let texts: Vec<&str> = last.results().map(|result| result.content.as_str()).collect();
+    assert!(texts[0] == "after 20" && texts[2] == "after 1" && texts[5] == "after 90", "{texts:?}");
+    assert!(texts[1].contains("oh no") && texts[3].contains("nobody"), "{texts:?}");
+    assert!(texts[4].contains("30"), "it says how long it had: {texts:?}");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 mod agents;
 mod board;
+mod branches;
 mod conditions;
 mod definition;
 mod executor;
@@ -12,6 +13,7 @@ mod parallel;
 mod properties;
 mod references;
 mod resume;
+mod way;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -137,6 +137,10 @@ async fn flowcraft_194_a_gate_stops_at_the_first_command_that_fails() {
     assert!(board.text("gate_result_output").starts_with("ran one;"));
     let board = home.done(one("gate", json!({"commands": ["one", "two"]})), json!({})).await;
     assert_eq!((board.text("gate_result"), board.text("gate_result_output")), ("pass", "ran one;ran two;"));
+    // The graph goes on either way, as the documentation says; edges decide.
+    let nodes = json!([{"id": "g", "type": "gate", "config": {"commands": ["false"]}}, writes("after", json!({"after": 1}))]);
+    let board = home.done(graph(nodes, &[("g", "after if gate_result == 'fail'")]), json!({})).await;
+    assert_eq!(board.get("after"), Some(&json!(1)));
     let lacking = Home::new().compiled(one("gate", json!({"commands": ["x"]}))).unwrap();
     let problems = lacking.equip(Default::default()).err().unwrap();
     assert!(problems[0].contains("`n`") && problems[0].contains("bash"), "{problems:?}");
@@ -174,6 +178,23 @@ async fn flowcraft_196_an_iteration_goes_through_a_list() {
     let board = Home::new().done(made.clone(), json!({"words": ["a", "b"]})).await;
     assert_eq!(board.get("iteration_results"), Some(&json!(["0:a", "1:b"])));
     assert!(Home::new().failed(made, json!({"words": "a"})).await.contains("`words`"));
+}
+
+#[tokio::test]
+async fn flowcraft_196_an_iteration_that_waits_keeps_what_it_has_and_goes_on_there() {
+    let model = ScriptedModel::replies(["one", "two"]);
+    let home = Home::with_model(model);
+    let mut made = one("iteration", json!({"graph": "each"}));
+    let nodes = json!([{"id": "say", "type": "llm", "config": {"prompt": "${board.item}"}},
+        {"id": "ok", "type": "approval", "skip_condition": "index == 0"}, {"id": "out", "type": "answer"}]);
+    made["graphs"] = json!({"each": graph(nodes, &[("say", "ok"), ("ok", "out")])});
+    let outcome = home.run(made.clone(), json!({"items": ["a", "b"]})).await;
+    assert_eq!(outcome.status, RunStatus::Suspended);
+    assert_eq!(outcome.state.get("iteration_results"), Some(&json!(["one"])));
+    home.answer(&outcome.run, Answer::approve()).await;
+    let board = home.resume(made, &outcome.run).await.completed().unwrap();
+    assert_eq!(board.get("iteration_results"), Some(&json!(["one", "two"])));
+    assert_eq!(home.model.calls(), 2, "nothing is asked twice");
 }
 
 #[cfg(feature = "script")]

@@ -143,6 +143,44 @@ async fn reducers_put_values_together() {
     assert!(home.failed(unfit, json!({})).await.contains("conflict over variable `k`"));
 }
 
+/// Both arms lead to both joins, which are put together in turn: what the arms did must count once.
+#[tokio::test]
+async fn branches_that_meet_twice_count_once() {
+    let counts = |id: &str| {
+        let assignments = json!([{"target": "total", "expression": "(total ?? 0) + 1"},
+            {"target": "all", "expression": format!("concat(all ?? [], ['{id}'])")}]);
+        json!({"id": id, "type": "assigner", "config": {"assignments": assignments}})
+    };
+    let nodes = json!([
+        counts("start"),
+        counts("a"),
+        counts("b"),
+        counts("c"),
+        counts("j1"),
+        counts("j2"),
+        counts("k")
+    ]);
+    let edges = [
+        ("start", "a"),
+        ("start", "b"),
+        ("start", "c"),
+        ("a", "j1"),
+        ("a", "j2"),
+        ("b", "j1"),
+        ("b", "j2"),
+        ("c", "j2"),
+        ("j1", "k"),
+        ("j2", "k"),
+    ];
+    let mut made = graph(nodes, &edges);
+    made["merge"] = json!({"total": "sum", "all": "append"});
+    let board = Home::new().done(made, json!({})).await;
+    assert_eq!(board.get("total"), Some(&json!(7)));
+    let mut all: Vec<String> = board.typed("all").unwrap();
+    all.sort();
+    assert_eq!(all, ["a", "b", "c", "j1", "j2", "k", "start"]);
+}
+
 #[tokio::test]
 async fn flowcraft_162_the_failure_of_a_branch_ends_the_others_and_nothing_is_merged() {
     let dropped = Arc::new(AtomicU32::new(0));
@@ -168,6 +206,8 @@ async fn flowcraft_162_the_failure_of_a_branch_ends_the_others_and_nothing_is_me
     let error = outcome.error.unwrap().to_string();
     assert!(error.contains("`a`") && error.contains("broken"), "{error}");
     assert_eq!((outcome.status, outcome.state.get("half")), (RunStatus::Failed, None));
+    assert_eq!(dropped.load(Ordering::Relaxed), 1, "the other branch was ended");
+    assert!(!error.contains("`b`") && !error.contains("cancel"), "it is what really failed: {error}");
     assert_paired(&home);
 }
 
@@ -226,6 +266,8 @@ fn flowcraft_168_an_unknown_rule_is_a_mistake() {
     let (compiled, findings) = convoke_graph::read(&made.to_string(), &convoke_graph::NodeTypes::standard());
     assert!(compiled.is_none());
     assert_eq!(findings[0].path, "/merge/k");
+    assert!(findings[0].message.starts_with("`lastt` is none of: error, first, last"), "{findings:?}");
+    assert_eq!(findings[0].help.as_deref(), Some("did you mean `last`?"));
 }
 
 #[tokio::test]

@@ -14,6 +14,8 @@ struct Part {
     visits: u64,
     /// How long all of them took, if that is known of each.
     took: Option<Duration>,
+    /// How many of its effects failed, also those it coped with.
+    failures: u64,
     waits: bool,
     is_at_work: bool,
     failed: bool,
@@ -27,19 +29,20 @@ impl History {
     /// [taken](convoke_diagram::Arrow::taken). An item that is marked [active](Mark::Active) is where the run is, or where it
     /// ended. Of other arrows it is said that they were taken if the run came to both of their ends.
     pub fn mark(&self, diagram: &mut Diagram) {
-        let parts = self.parts();
+        let is_located = diagram.items().any(|(_, item)| item.mark == Mark::Active);
+        let parts = self.parts(is_located);
         let nothing = Part::default();
         let mut visits: HashMap<ItemId, u64> = HashMap::new();
         for (id, item) in diagram.items_mut() {
             let Some(path) = &item.path else { continue };
             let known = parts.get(&**path);
-            if known.is_none() && item.leaves_no_trace {
+            if known.is_none() && item.leaves_no_trace && item.visits.is_none() {
                 continue;
             }
             let part = known.unwrap_or(&nothing);
             let count = item.visits.unwrap_or(part.visits);
             item.mark = self.mark_of(item, part, count);
-            item.note = note(self.record.status, item.mark, count, part.took);
+            item.note = note(self.record.status, item.mark, count, part);
             visits.insert(id, count);
         }
         for arrow in diagram.arrows_mut().filter(|arrow| arrow.taken.is_none()) {
@@ -72,8 +75,8 @@ impl History {
         self.ending.as_ref().is_some_and(|ending| !ending.failed_at.is_empty())
     }
 
-    /// What is known of every part, by its path without repetitions.
-    fn parts(&self) -> HashMap<String, Part> {
+    /// What is known of every part, by its path without repetitions. Where the run is may be known from elsewhere.
+    fn parts(&self, is_located: bool) -> HashMap<String, Part> {
         let mut parts: HashMap<String, Part> = HashMap::new();
         for node in self.tree.nodes() {
             let part = parts.entry(node.path.without_repetitions().as_str().to_owned()).or_default();
@@ -81,6 +84,7 @@ impl History {
                 0 => node.duration,
                 _ => part.took.zip(node.duration).map(|(sum, more)| sum + more),
             };
+            part.failures += node.spent.failures;
             part.visits += 1;
         }
         let ended = self.ending.iter().filter(|_| self.record.status != RunStatus::Suspended);
@@ -100,7 +104,7 @@ impl History {
             );
         }
         // Between two effects it is where the last one was.
-        if let Some(last) = self.effects.last().filter(|_| open.is_empty()) {
+        if let Some(last) = self.effects.last().filter(|_| open.is_empty() && !is_located) {
             around(&mut parts, &last.path, |part| part.is_at_work = true);
         }
         parts
@@ -126,7 +130,7 @@ fn done(visits: u64) -> Mark {
     if visits > 0 { Mark::Done } else { Mark::Untouched }
 }
 
-fn note(status: RunStatus, mark: Mark, visits: u64, took: Option<Duration>) -> String {
+fn note(status: RunStatus, mark: Mark, visits: u64, part: &Part) -> String {
     let ended = format!("✗ {}", status.name().replace('_', " "));
     let word = match mark {
         Mark::Done => "✓",
@@ -136,8 +140,9 @@ fn note(status: RunStatus, mark: Mark, visits: u64, took: Option<Duration>) -> S
         _ => return String::new(),
     };
     let times = (visits > 1).then(|| format!("{visits} times"));
-    let took = took.map(human::duration);
-    let facts: Vec<String> = times.into_iter().chain(took).collect();
+    let took = part.took.map(human::duration);
+    let failures = (part.failures > 0).then(|| human::count(part.failures, "failure"));
+    let facts: Vec<String> = times.into_iter().chain(took).chain(failures).collect();
     match (mark, facts.is_empty()) {
         (_, true) => word.to_owned(),
         (Mark::Done, false) => format!("{word} {}", facts.join(", ")),

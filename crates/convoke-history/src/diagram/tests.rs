@@ -72,3 +72,11 @@ fn what_leaves_no_trace_is_not_said_to_be_untouched_and_is_marked_where_it_faile
     let chart = marked(failed);
     assert!(chart.contains("class n1 failed") && chart.contains("class n0 done"), "{chart}");
 }
+
+#[test]
+fn failures_that_a_step_coped_with_are_counted() {
+    let mut journal = Journal::default();
+    journal.begin_tool(("main/search", 0), "search").end_tool(("main/search", 0), "no", true);
+    let chart = journal.history(run(RunStatus::Completed)).diagram().unwrap().to_mermaid();
+    assert!(chart.contains("✓ 1.0 s, 1 failure"), "{chart}");
+}

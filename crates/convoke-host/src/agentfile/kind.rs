@@ -20,7 +20,7 @@ use crate::nested::OtherKinds;
 pub(crate) const NAME: &str = "agentfile";
 
 /// The tools that come with the program, whether or not they are to be had here.
-const TOOLS: &[&str] = &[
+pub(crate) const BUILT_IN_TOOLS: &[&str] = &[
     "bash",
     "cp",
     "diff",
@@ -78,7 +78,7 @@ impl DefinitionKind for AgentfileKind {
     }
 
     fn lint(&self, source: &Source, diagnostics: &mut Diagnostics) {
-        misspelt_tools(source, TOOLS, diagnostics);
+        misspelt_tools(source, BUILT_IN_TOOLS, diagnostics);
     }
 }
 

@@ -5,7 +5,7 @@ mod package;
 mod read;
 
 pub use kind::AgentfileKind;
-pub(crate) use kind::NAME;
+pub(crate) use kind::{BUILT_IN_TOOLS, NAME};
 pub use package::in_words;
 pub(crate) use package::{UnpackedPackage, unpacked};
 pub(crate) use read::beside;

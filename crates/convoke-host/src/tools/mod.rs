@@ -11,6 +11,7 @@ mod described;
 mod records;
 mod setting;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use convoke_tools::policy::{self, Policy, PolicyGate, PolicySet, RulePlace};
 use convoke_tools::web::{is_ruled_out, web_tools};
 use convoke_tools::workspace::Workspace;
 
+use crate::agentfile::BUILT_IN_TOOLS;
 use crate::{HostError, knowledge, mcp, memory};
 
 pub use always::AlwaysAllow;
@@ -109,6 +111,12 @@ impl RunTools {
     /// Whether a tool that is not among them may be that of a server which was not started.
     pub(crate) fn may_be_left_alone(&self, tool: &str) -> bool {
         !self.left_alone.is_empty() && tool.starts_with("mcp_")
+    }
+
+    /// The built-in tools that are not among them, and why.
+    pub(crate) fn absent(&self) -> BTreeMap<String, String> {
+        let absent = BUILT_IN_TOOLS.iter().filter(|tool| self.tools.get(tool).is_none());
+        absent.filter_map(|tool| Some(((*tool).to_owned(), self.why_absent(tool)?))).collect()
     }
 
     /// Why a built-in tool is not among them. `None` if there is no built-in tool of this name.
