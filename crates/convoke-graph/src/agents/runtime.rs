@@ -185,7 +185,7 @@ impl Agents {
         }
     }
 
-    /// Waits until this process has let go of a run.
+    /// Waits until this process has let go of a run, which takes as long as ending what it is at.
     async fn released(&self, run: &RunId) {
         let Ok(store) = self.runtime.store() else { return };
         let mut held = None;
