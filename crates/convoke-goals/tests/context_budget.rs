@@ -264,7 +264,11 @@ async fn answers_of_spawned_agents_are_summed_up_for_whoever_called_them_in() {
     rig.run(Workflow::new("w").sequence(Sequence::new("s").goal(Goal::new("g", "Go")))).await.completed();
     let last = model.requests().pop().unwrap();
     let answers = last.messages.iter().flat_map(|message| message.results()).next().unwrap().content.clone();
-    assert_eq!(answers, json!(["[summary of 10008 bytes]\nTHE GIST", "sand"]).to_string());
+    assert!(
+        answers.starts_with("[\"[summary of 10008 bytes]\\nTHE GIST") && !answers.contains("xx"),
+        "{answers}"
+    );
+    assert!(answers.ends_with(",\"sand\"]"), "what is short stays as it is: {answers}");
 }
 
 #[tokio::test]
