@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use super::schedule::is_task;
 use super::tasks::{AGENT, DELAYED, TASK};
-use super::work::{CONTEXT, Work};
+use super::work::Work;
 use super::{Agent, AgentResult, Dependencies, Request, Tasks};
 use crate::board::MAIN_CHANNEL;
 use crate::inputs::QUERY;
@@ -164,7 +164,7 @@ impl Agents {
         }
         let registry = Registry::new();
         registry.register(Runner::new(&self.workflow(agent)?));
-        let id = self.create(agent, &request, None).await?;
+        let id = self.create(agent, &request, None, []).await?;
         let (agents, task) = (self.clone(), id.clone());
         self.spawn(async move {
             // How it ends is in the store; nobody is here to be told.
@@ -236,21 +236,13 @@ impl Agents {
         let strategy = agent.strategy.build(agent, &self.dependencies);
         let strategy = strategy.map_err(|error| AgentError::Build { agent: agent.id.clone(), error })?;
         let (memories, referees) = (self.memories.clone(), agent.referees.clone());
-        let work = Work { strategy, memories, referees, attempts: agent.attempts };
+        let answer_key = agent.strategy.answer_key().to_owned();
+        let work = Work { strategy, memories, referees, attempts: agent.attempts, answer_key };
         Ok(Workflow::new(work).named(agent.id.as_str()))
     }
 
     /// Makes the run of a request, which nobody works on yet; one that is begun later sleeps until then.
     pub(super) async fn create(
-        &self,
-        agent: &Agent,
-        request: &Request,
-        begin: Option<Timestamp>,
-    ) -> Result<RunId, AgentError> {
-        self.create_labelled(agent, request, begin, []).await
-    }
-
-    pub(super) async fn create_labelled(
         &self,
         agent: &Agent,
         request: &Request,
@@ -302,7 +294,7 @@ impl Agents {
             board.set(QUERY, text)?;
         }
         if let (Some(_), Some(context)) = (&self.memories, request.context_id.as_deref()) {
-            board.put(CONTEXT, context);
+            board.remember_as(context);
         }
         Ok(board)
     }

@@ -16,6 +16,7 @@ use convoke_core::{
 };
 use convoke_text::duration::{self, DurationError};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::tasks::AGENT;
 use super::{Agent, AgentError, Agents, Cron, CronError, Request};
@@ -76,13 +77,13 @@ pub struct Job {
 }
 
 /// What a run that repeats a task begins with, and goes on with.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Repeated {
     agent: String,
     cron: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zone: Option<String>,
-    request: Option<Request>,
+    request: Request,
 }
 
 impl Agents {
@@ -96,13 +97,8 @@ impl Agents {
     pub async fn schedule(&self, agent: &Agent, request: Request, when: When) -> Result<RunId, AgentError> {
         self.must_be_there(agent)?;
         let id = match when {
-            When::After(delay) => self.create(agent, &request, Some(Timestamp::now() + delay)).await?,
-            When::Repeatedly(cron) => {
-                self.board(&request, Vec::new())?;
-                let (text, zone) = (cron.as_str().to_owned(), cron.zone().map(str::to_owned));
-                let repeated = Repeated { agent: agent.id.clone(), cron: text, zone, request: Some(request) };
-                self.repeat(&repeated, None).await?
-            }
+            When::After(delay) => self.create(agent, &request, Some(Timestamp::now() + delay), []).await?,
+            When::Repeatedly(cron) => self.repeat(&self.repeated(agent, &cron, request)?, None).await?,
         };
         self.attend_beside()?;
         Ok(id)
@@ -117,7 +113,7 @@ impl Agents {
         self.must_be_there(agent)?;
         let (mut wanted, mut left_out) = (BTreeMap::new(), BTreeMap::new());
         for job in jobs {
-            match self.repeated(agent, job) {
+            match self.repeated_job(agent, job) {
                 Ok(repeated) => drop(wanted.insert(job.name.as_str(), repeated)),
                 Err(reason) => drop(left_out.insert(job.name.clone(), reason)),
             }
@@ -153,11 +149,16 @@ impl Agents {
         for agent in &*self.team {
             registry.register(Runner::new(&self.workflow(agent)?));
         }
-        registry.register(Runner::new(&self.repeats()));
+        // It is only ever gone on with.
+        let read = |input: Option<Value>| Ok(serde_json::from_value(input.unwrap_or_default())?);
+        registry.register(Runner::with_factory(&self.repeats(), read));
         let (agents, store) = (self.clone(), Arc::clone(self.runtime.store()?));
         Ok(Attendant::with(store, move |run| {
             let (agents, registry) = (agents.clone(), registry.clone());
-            async move { agents.go_on(&registry, run).await }
+            async move {
+                agents.must_know(&run).await?;
+                agents.go_on(&registry, run).await
+            }
         }))
     }
 
@@ -175,20 +176,39 @@ impl Agents {
 
     fn must_be_there(&self, agent: &Agent) -> Result<(), AgentError> {
         self.must_take_on()?;
-        match self.team.iter().any(|known| known.id == agent.id) {
-            true => Ok(()),
-            false => Err(AgentError::NotOfTheTeam { agent: agent.id.clone() }),
+        match self.member(&agent.id) {
+            Some(_) => Ok(()),
+            None => Err(AgentError::NotOfTheTeam { agent: agent.id.clone() }),
         }
     }
 
-    fn repeated(&self, agent: &Agent, job: &Job) -> Result<Repeated, String> {
+    fn member(&self, id: &str) -> Option<&Agent> {
+        self.team.iter().find(|agent| agent.id == id)
+    }
+
+    /// Leaves what begins tasks of others to those who know them.
+    async fn must_know(&self, run: &RunId) -> Result<(), Error> {
+        let record = self.runtime.store()?.run(run).await?;
+        let agent = record.and_then(|record| record.launch.labels.get(REPEATS_FOR).cloned());
+        match agent.filter(|agent| self.member(agent).is_none()) {
+            Some(agent) => Err(Error::Refused(AgentError::NotOfTheTeam { agent }.to_string().into())),
+            None => Ok(()),
+        }
+    }
+
+    fn repeated(&self, agent: &Agent, cron: &Cron, request: Request) -> Result<Repeated, AgentError> {
+        self.board(&request, Vec::new())?;
+        let (cron, zone) = (cron.as_str().to_owned(), cron.zone().map(str::to_owned));
+        Ok(Repeated { agent: agent.id.clone(), cron, zone, request })
+    }
+
+    /// What a job comes to, or why it is left out.
+    fn repeated_job(&self, agent: &Agent, job: &Job) -> Result<Repeated, String> {
         if job.disabled {
             return Err("it is disabled".to_owned());
         }
         let cron = Cron::new(&job.cron, job.timezone.as_deref()).map_err(|error| error.to_string())?;
-        self.board(&job.request, Vec::new()).map_err(|error| error.to_string())?;
-        let (text, zone) = (cron.as_str().to_owned(), job.timezone.clone());
-        Ok(Repeated { agent: agent.id.clone(), cron: text, zone, request: Some(job.request.clone()) })
+        self.repeated(agent, &cron, job.request.clone()).map_err(|error| error.to_string())
     }
 
     async fn repeat(&self, repeated: &Repeated, job: Option<&str>) -> Result<RunId, AgentError> {
@@ -211,15 +231,14 @@ impl Agents {
         if earlier.iter().any(|run: &RunRecord| !run.status.is_final()) {
             return Ok(());
         }
-        let agent = self.team.iter().find(|agent| agent.id == state.agent);
-        let agent =
-            agent.ok_or_else(|| Error::failed(format!("there is no agent `{}` here", state.agent)))?;
-        let mut request = state.request.clone().unwrap_or_else(|| Request::text(""));
+        let unknown = || AgentError::NotOfTheTeam { agent: state.agent.clone() };
+        let agent = self.member(&state.agent).ok_or_else(|| Error::failed(unknown()))?;
+        let mut request = state.request.clone();
         // Known by its number, so that it is begun once.
         let id = format!("{}-{}", repeats.run_id(), repeats.generation() + 1);
         request.run_id = Some(id.parse().map_err(Error::permanent)?);
         let labels = [(BEGUN_BY.to_owned(), repeats.run_id().to_string())];
-        match self.create_labelled(agent, &request, None, labels).await {
+        match self.create(agent, &request, None, labels).await {
             Ok(_) | Err(AgentError::Run(Error::Store(StoreError::Exists { .. }))) => Ok(()),
             Err(AgentError::Run(error)) => Err(error),
             Err(error) => Err(Error::failed(error)),

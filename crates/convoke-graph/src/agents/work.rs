@@ -5,14 +5,16 @@
 use std::sync::Arc;
 
 use convoke_agent::memory::{Memories, exchange};
-use convoke_core::{Bounds, BoxFuture, Error, Message, Nature, Outline, Scope, SharedStep, Step};
+use convoke_core::{
+    Bounds, BoxFuture, Error, Message, Nature, Outline, Role, Scope, SharedStep, Step, Workflow,
+};
 use serde_json::{Map, Value};
 
 use super::referee::{Referee, Verdict, judged};
-use crate::Board;
 use crate::board::MAIN_CHANNEL;
+use crate::{Board, Graph};
 
-/// The variable with the conversation that is remembered.
+/// The variable with the name under which the conversation is remembered.
 pub(super) const CONTEXT: &str = "__context";
 /// The variable with the number of attempts, where there are referees.
 pub(super) const ATTEMPTS: &str = "__attempts";
@@ -27,6 +29,26 @@ pub(super) struct Work {
     pub(super) memories: Option<Arc<dyn Memories>>,
     pub(super) referees: Vec<Arc<dyn Referee>>,
     pub(super) attempts: u32,
+    /// The variable with the answer.
+    pub(super) answer_key: String,
+}
+
+impl Graph {
+    /// It as a workflow that remembers what is said on boards which [say under which name](Board::remember_as). Without memories
+    /// such boards are refused.
+    #[must_use]
+    pub fn remembering(self, memories: Option<Arc<dyn Memories>>) -> Workflow<Board> {
+        let answer_key = self.compiled.definition.answer_key.clone();
+        let strategy: SharedStep<Board> = Arc::new(self);
+        Workflow::new(Work { strategy, memories, referees: Vec::new(), attempts: 1, answer_key })
+    }
+}
+
+impl Board {
+    /// Says under which name what is said is remembered, in a workflow that [remembers](Graph::remembering).
+    pub fn remember_as(&mut self, name: &str) {
+        self.put(CONTEXT, name);
+    }
 }
 
 impl Work {
@@ -36,9 +58,7 @@ impl Work {
             return self.attempts(scope, board).await.map(drop);
         }
         let Some(memories) = &self.memories else {
-            return Err(Error::failed(format!(
-                "there is no place for the conversation `{name}` here: give one with `Agents::memories`"
-            )));
+            return Err(Error::failed(format!("there is no place for the memory `{name}` here")));
         };
         let asked = board.new_messages(MAIN_CHANNEL);
         let words = asked.first().cloned().unwrap_or_else(|| Message::user(""));
@@ -54,10 +74,20 @@ impl Work {
             give(board, vars)?;
             match self.attempts(scope, board).await? {
                 Verdict::Discard(_) => Ok(((), Vec::new())),
-                _ => Ok(((), board.new_messages(MAIN_CHANNEL))),
+                _ => Ok(((), self.said(board))),
             }
         };
         exchange(&scope.child("memory"), Some(&**memories), (&name, &words), model.as_ref(), work).await
+    }
+
+    /// What was said: in the main channel, and if nobody answered there, the answer.
+    fn said(&self, board: &Board) -> Vec<Message> {
+        let mut said = board.new_messages(MAIN_CHANNEL);
+        let answer = board.text(&self.answer_key);
+        if !said.iter().any(|message| message.role == Role::Assistant) && !answer.is_empty() {
+            said.push(Message::assistant(answer));
+        }
+        said
     }
 
     /// Works until the referees have no more to say, or there are no attempts left; each begins with the board as it was.

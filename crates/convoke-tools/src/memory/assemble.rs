@@ -24,10 +24,11 @@ pub(super) fn assemble(
     let (summary, summarized) = summary(connection, conversation)?;
     let recent = recent(connection, conversation, run, summarized)?;
     let before = recent.first().map_or(i64::MAX, |(id, _)| *id);
-    let mut lists = vec![by_words(connection, conversation, run, before, words)?];
+    let mut lists = Vec::new();
     if let Some(meaning) = meaning {
         lists.push(by_meaning(connection, conversation, run, before, meaning)?);
     }
+    lists.push(by_words(connection, conversation, run, before, words)?);
     let mut one = connection.prepare_cached("SELECT id, role, text, said FROM remarks WHERE id = ?1")?;
     let recalled = fuse(&lists).into_iter().take(RECALLED).map(|(id, _)| Ok(one.query_row([id], remark)?.1));
     let recalled = recalled.collect::<Result<Vec<Remark>, StorageError>>()?;

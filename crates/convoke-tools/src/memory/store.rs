@@ -111,7 +111,7 @@ pub(super) fn recall(
     limit: usize,
 ) -> Result<Vec<StoredMemory>, StorageError> {
     let (now, kind) = (now.as_micros(), kind.name());
-    let mut lists = vec![by_words(connection, (workspace, now), kind, query)?];
+    let mut lists = Vec::new();
     if let Some(meaning) = meaning {
         let sql = format!(
             "SELECT m.id, m.packed FROM memories AS m WHERE {VISIBLE} AND m.kind = ?3 AND m.embedder = ?4"
@@ -119,6 +119,7 @@ pub(super) fn recall(
         let mut found = connection.prepare_cached(&sql)?;
         lists.push(meaning.nearest(found.query(params![workspace, now, kind, meaning.embedder])?)?);
     }
+    lists.push(by_words(connection, (workspace, now), kind, query)?);
     let mut one =
         connection.prepare_cached(&format!("SELECT {COLUMNS} FROM memories AS m WHERE m.id = ?1"))?;
     let best = fuse(&lists).into_iter().take(limit);
