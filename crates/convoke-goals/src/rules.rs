@@ -15,7 +15,7 @@ impl Rules {
     /// Those of runs that do not say which.
     pub(crate) const FIRST: Self = Self(1);
     /// Those of runs that begin now.
-    pub(crate) const CURRENT: Self = Self(4);
+    pub(crate) const CURRENT: Self = Self(5);
 
     /// Whether this build knows them.
     pub(crate) fn are_known(self) -> bool {
@@ -56,6 +56,11 @@ impl Rules {
     /// What is too long for a prompt is summed up by a model.
     pub(crate) fn sum_up(self) -> bool {
         self.0 >= 4
+    }
+
+    /// So is what is too long for a persona, for a workflow that is an agent, for whoever spawned agents, and for judges.
+    pub(crate) fn sum_up_everywhere(self) -> bool {
+        self.0 >= 5
     }
 
     /// A goal whose answer lacks an output that others need has failed.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::run_support::{Rig, prompts as all_prompts, systems as all_systems, text};
+use crate::run_support::{Echo, Rig, prompts as all_prompts, systems as all_systems, text};
 use crate::supervised::{Script, broken, one};
 use convoke_core::{EffectKind, Fork, Runtime, Store};
-use convoke_goals::{Agent, Goal, Input, Sequence, Workflow};
+use convoke_goals::{Agent, Goal, Input, Sequence, Spawning, Workflow};
 use convoke_models::scripted::ScriptedModelBuilder;
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
@@ -194,6 +194,102 @@ async fn answers_that_are_put_together_are_summed_up() {
     assert_eq!(text(&ran.completed(), "g"), "both");
     let told = prompts(&model).pop().unwrap();
     assert_eq!(told.matches("[summary of 10008 bytes]").count(), 2, "{told}");
+}
+
+#[tokio::test]
+async fn personas_and_what_a_workflow_improves_on_are_summed_up() {
+    let model = ScriptedModel::builder()
+        .when(Match::user_contains(SUM_UP), "THE GIST")
+        .when(Match::output("round_verdict"), Reply::json(json!({"improvable": true})))
+        .otherwise(long())
+        .build();
+    let sage = Agent::new("sage", "You know this: $given").task("Tell about it");
+    let tree = Workflow::new("w").input(Input::new("given")).sequence(Sequence::new("s").agent(sage));
+    rig(&model).run_with(tree, [("given", &long())]).await.completed();
+    let system = &systems(&model)[0];
+    assert!(system.contains("You know this: \n[data ") && system.contains("THE GIST"), "{system}");
+    assert!(!system.contains("left out here"), "{system}");
+
+    let inner = Workflow::new("inner")
+        .input(Input::new("task"))
+        .sequence(Sequence::new("only").goal(Goal::new("dig", "Dig: $task")));
+    let goal = Goal::converging("g", "Go deep", 2).using(Agent::workflow("digger", inner, "task"));
+    let ran = rig(&model).run(Workflow::new("w").sequence(Sequence::new("s").goal(goal))).await;
+    ran.completed();
+    let all = prompts(&model);
+    let second = all.iter().rfind(|prompt| prompt.contains("<current-goal id=\"dig\">")).unwrap();
+    assert!(second.contains("Improve on this:") && second.contains("THE GIST"), "{second}");
+    let judged = all.iter().find(|prompt| prompt.starts_with("<loop ")).unwrap();
+    assert!(judged.contains("THE GIST") && !judged.contains("left out here"), "{judged}");
+    assert!(ran.customs("context_cut").is_empty());
+}
+
+#[tokio::test]
+async fn those_who_judge_are_told_in_short_what_they_are_not_shown() {
+    let script = Script { work: "x".repeat(100_000).into(), post: one(broken()), ..Script::default() };
+    let model = ScriptedModel::builder()
+        .when(Match::output("commitment"), script.commit)
+        .when(Match::output("assessment"), script.post)
+        .when(Match::output("judgement"), script.judge)
+        .when(Match::user_contains(SUM_UP), "THE GIST")
+        .otherwise(script.work)
+        .build();
+    let goal = Goal::new("g", "Write a lot").supervised();
+    Rig::new(&model).run(Workflow::new("w").sequence(Sequence::new("s").goal(goal))).await.completed();
+    let told: Vec<String> =
+        prompts(&model).into_iter().filter(|prompt| prompt.contains("THE ACTUAL OUTPUT")).collect();
+    assert_eq!(told.len(), 2, "who assesses and who judges");
+    for told in told {
+        let (shown, summary) = told.split_once("ALL OF IT, AS A MODEL SUMS IT UP").unwrap();
+        assert!(shown.contains("left out here") && summary.contains("THE GIST"), "beside what is shown");
+    }
+    assert_eq!(all_prompts(&model).iter().filter(|prompt| prompt.starts_with(SUM_UP)).count(), 1);
+}
+
+#[tokio::test]
+async fn answers_of_spawned_agents_are_summed_up_for_whoever_called_them_in() {
+    let echo = Echo::default();
+    let scouts = json!([{"role": "north", "task": "Look."}, {"role": "south", "task": "Look."}]);
+    let model = ScriptedModel::builder()
+        .when(Match::user_contains(SUM_UP), "THE GIST")
+        .when(Match::any_contains("<task role=\"north\""), long())
+        .when(Match::any_contains("<task role=\"south\""), "sand")
+        .when(Match::has_tool_result(), "done")
+        .otherwise(Reply::tool("spawn_agents", json!({"agents": scouts})))
+        .build();
+    let rig = rig(&model).with(|equipment| {
+        equipment.tools = echo.tools();
+        equipment.spawning = Spawning::Allowed { depth: 1, at_once: 2 };
+    });
+    rig.run(Workflow::new("w").sequence(Sequence::new("s").goal(Goal::new("g", "Go")))).await.completed();
+    let last = model.requests().pop().unwrap();
+    let answers = last.messages.iter().flat_map(|message| message.results()).next().unwrap().content.clone();
+    assert!(
+        answers.starts_with("[\"[summary of 10008 bytes]\\nTHE GIST") && !answers.contains("xx"),
+        "{answers}"
+    );
+    assert!(answers.ends_with(",\"sand\"]"), "what is short stays as it is: {answers}");
+}
+
+#[tokio::test]
+async fn a_run_begun_before_personas_were_summed_up_cuts_them_as_it_did() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = Runtime::builder().shared_store(Arc::clone(&store)).build();
+    let sage = || Agent::new("sage", "You know this: $given").task("Tell about it");
+    let tree = || Workflow::new("w").input(Input::new("given")).sequence(Sequence::new("s").agent(sage()));
+    let model = summing_up();
+    let prepared = rig(&model).prepare(tree());
+    let state = prepared.bind([("given", long())].into_iter().collect()).unwrap().state;
+    let outcome = runtime.start(&prepared.workflow(), state).await.unwrap();
+    assert!(systems(&model)[0].contains("THE GIST"));
+    let entries = store.entries(&outcome.run, 1, 1_000).await.unwrap();
+    let first = entries.iter().find(|entry| entry.effect == EffectKind::Custom).unwrap();
+    let earlier = Fork::new(outcome.run, first.seq).with_outcome(json!({"workspace": "", "rules": 4}));
+    let earlier = earlier.create(&store).await.unwrap();
+    let again = summing_up();
+    let resumed = runtime.resume(&rig(&again).prepare(tree()).workflow(), earlier).await;
+    resumed.unwrap().completed().unwrap();
+    assert!(systems(&again)[0].contains("left out here") && again.calls() == 1);
 }
 
 #[tokio::test]

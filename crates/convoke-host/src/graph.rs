@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::agentfile::AgentfileKind;
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition, counted};
 use crate::graph_way;
-use crate::pack::{PackKind, diagnostic};
+use crate::pack::{MEMORY, PackKind, diagnostic};
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "graph";
@@ -138,6 +138,8 @@ struct GraphDefinition {
     inputs: Vec<Input>,
     /// The files that its nodes run, by name.
     workflows: BTreeMap<String, Arc<dyn Definition>>,
+    /// Whether a memory can be named: no input of the graph has that name.
+    remembers: bool,
 }
 
 impl GraphDefinition {
@@ -157,7 +159,9 @@ impl GraphDefinition {
         if inputs.is_empty() {
             inputs.push(Input::new(QUERY, Type::String, Some(Value::Null)));
         }
-        Self { graph: Arc::new(graph), inputs, workflows }
+        let remembers = !inputs.iter().any(|input| input.name == MEMORY);
+        inputs.extend(remembers.then(|| Input::new(MEMORY, Type::String, Some(Value::Null))));
+        Self { graph: Arc::new(graph), inputs, workflows, remembers }
     }
 }
 
@@ -232,7 +236,8 @@ impl Definition for GraphDefinition {
             workflows.get(file).cloned().ok_or_else(|| format!("there is no `{file}`"))
         }));
         let graph = self.graph.equip(given)?;
-        Ok(Box::new(EquippedGraph { graph: Arc::clone(&self.graph), workflow: graph.workflow() }))
+        let workflow = graph.remembering(equipment.memories.clone());
+        Ok(Box::new(EquippedGraph { graph: Arc::clone(&self.graph), workflow, remembers: self.remembers }))
     }
 
     fn result(&self, state: &Value) -> Option<String> {
@@ -246,6 +251,7 @@ impl Definition for GraphDefinition {
 struct EquippedGraph {
     graph: Arc<CompiledGraph>,
     workflow: Workflow<Board>,
+    remembers: bool,
 }
 
 impl EquippedDefinition for EquippedGraph {
@@ -258,15 +264,21 @@ impl EquippedDefinition for EquippedGraph {
     }
 
     fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {
-        let inputs = values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        let board = self.graph.begin(inputs).map_err(|error| error.problems)?;
+        let mut inputs: Map<String, Value> =
+            values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let memory = if self.remembers { inputs.remove(MEMORY) } else { None };
+        let mut board = self.graph.begin(inputs).map_err(|error| error.problems)?;
+        if let Some(name) = memory.as_ref().and_then(Value::as_str) {
+            board.remember_as(name);
+        }
         serde_json::to_vec(&board).map_err(|error| vec![error.to_string()])
     }
 }
 
 /// The board of a stored run of a graph, and the name of its answer.
 pub(crate) fn gist(text: &str, given: &Value, left: Option<&Value>) -> (Map<String, Value>, Option<Value>) {
-    let inputs = given["vars"].as_object().cloned().unwrap_or_default();
+    let mut inputs = given["vars"].as_object().cloned().unwrap_or_default();
+    inputs.retain(|name, _| !name.starts_with("__"));
     let (graph, _) = convoke_graph::read(text, &NodeTypes::standard());
     let answer = graph.zip(left).and_then(|(graph, left)| answer_of(&graph, left));
     (inputs, answer)

@@ -51,10 +51,16 @@ pub(crate) fn found(roots: &[PathBuf]) -> Result<FoundFiles, KnowledgeError> {
                 Ok(entry) => entry,
                 Err(error) => {
                     let place = place_of(&error).unwrap_or(root);
+                    // The error itself repeats the path, twice.
+                    let reason = match error.io_error().map(io::Error::kind) {
+                        Some(io::ErrorKind::NotFound) => "it is not there any more".to_owned(),
+                        Some(kind) => format!("it cannot be read: {kind}"),
+                        None => error.to_string(),
+                    };
                     if error.io_error().is_none_or(|error| error.kind() != io::ErrorKind::NotFound) {
                         unseen.push(place.to_owned());
                     }
-                    left_out.push(LeftOut::new(place, error.to_string()));
+                    left_out.push(LeftOut::new(place, reason));
                     continue;
                 }
             };

@@ -16,7 +16,7 @@ const LEAST_SIMILAR: f32 = 0.2;
 
 /// A word that more than one in so many passages has, and no fewer than so many passages in all, says nothing about one of them.
 const COMMON_SHARE: i64 = 20;
-const COMMON_LEAST: i64 = 1_000;
+const COMMON_LEAST: i64 = 20;
 
 /// So many words of a query are looked at.
 const MOST_WORDS: usize = 30;
@@ -39,11 +39,16 @@ pub(crate) fn search(
     vector: Option<(&str, &PackedVector, &VectorCache)>,
     limit: usize,
 ) -> Result<Vec<Passage>, StorageError> {
-    let mut lists = vec![by_words(connection, collection, query)?];
+    // What counts the same stays in this order: a question is seldom put in the words of its answer.
+    let mut lists = Vec::new();
     if let Some((embedder, vector, cache)) = vector {
         let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
         let vectors = current(&mut cache, connection, collection, embedder)?;
         lists.push(by_meaning(connection, vectors, vector)?);
+    }
+    lists.push(by_words(connection, collection, &telling(connection, query)?)?);
+    if lists.iter().all(Vec::is_empty) {
+        lists.push(by_words(connection, collection, query)?);
     }
     let best = fuse(&lists).into_iter().take(limit);
     let found = best.map(|(id, score)| passage(connection, id, score));
@@ -54,10 +59,8 @@ pub(crate) fn search(
 fn by_words(connection: &Connection, collection: i64, query: &str) -> Result<Vec<i64>, StorageError> {
     let sql = "SELECT w.rowid FROM passage_words AS w JOIN passages AS p ON p.id = w.rowid
          WHERE passage_words MATCH ?1 AND p.collection = ?2 ORDER BY bm25(passage_words, 2.0, 1.0), w.rowid LIMIT ?3";
-    let words = telling(connection, query)?;
     let mut found = connection.prepare_cached(sql)?;
-    let found =
-        found.query_map(params![any_word(&words), collection, CANDIDATES as i64], |row| row.get(0))?;
+    let found = found.query_map(params![any_word(query), collection, CANDIDATES as i64], |row| row.get(0))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 

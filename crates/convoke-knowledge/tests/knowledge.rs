@@ -105,6 +105,13 @@ async fn what_changed_is_read_again_and_what_is_gone_is_removed() {
     assert!(knowledge.search("k", "plain", 5).await.unwrap().passages.is_empty());
     let bytes = fs::read(place.folder.path().join("data/knowledge.db")).unwrap();
     assert!(!bytes.windows(5).any(|window| window == b"plain"), "what is gone is in the file");
+    // A file that was added by its own name.
+    let page = place.documents().join("sub/c.html");
+    knowledge.add("k", std::slice::from_ref(&page), |_| {}).await.unwrap();
+    fs::remove_file(&page).unwrap();
+    let added = knowledge.add("k", &[], |_| {}).await.unwrap();
+    let told = (added.left_out[0].path == page, &*added.left_out[0].reason);
+    assert_eq!((added.removed, told), (1, (true, "it is not there any more")));
 }
 
 #[tokio::test]
@@ -194,6 +201,28 @@ async fn with_an_embedder_meaning_counts_and_only_what_changed_is_embedded() {
     // Vectors outlive a look without the embedder.
     assert_eq!(place.added(&place.knowledge()).await, (0, 3, 0));
     assert_eq!(knowledge.collections().await.unwrap()[0].embedded, 3);
+}
+
+#[tokio::test]
+async fn words_that_many_passages_have_do_not_hide_what_is_meant() {
+    let place =
+        Place::new(&[("cats.md", "Felines are welcome."), ("kettle.md", "Our samovar is on the table.")]);
+    for number in 0..40 {
+        place.write(
+            &format!("trains/{number}.md"),
+            format!("Is the train {number} on the table of this week?"),
+        );
+    }
+    let embedder = || Some(Arc::new(Concepts::default()) as Arc<dyn Embedder>);
+    let by_both = place.knowledge().embedder(LazyEmbedder::new(embedder));
+    place.added(&by_both).await;
+    let found = by_both.search("k", "is the kitten on the table this week?", 3).await.unwrap();
+    assert_eq!(names(&found)[0], "cats.md", "{:?}", names(&found));
+    let by_words = place.knowledge();
+    let found = by_words.search("k", "is the samovar on the table?", 3).await.unwrap();
+    assert_eq!(names(&found), ["kettle.md"], "and not all tables");
+    let found = by_words.search("k", "is the kitten on the table?", 3).await.unwrap();
+    assert_eq!(found.passages.len(), 3, "where nothing else is found, they are");
 }
 
 #[tokio::test]

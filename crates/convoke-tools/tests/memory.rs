@@ -10,10 +10,11 @@ use std::time::Duration;
 use common::call;
 use convoke_agent::{Agent, Conversation};
 use convoke_core::{
-    AccessMode, IdempotencyKey, Invocation, Origin, Preparation, Repeat, Runtime, Step, Timestamp, Tool,
-    ToolEffect, Workflow,
+    AccessMode, BoxFuture, Embedder, EmbeddingPurpose, Embeddings, IdempotencyKey, Invocation, ModelError,
+    Origin, Preparation, Repeat, Runtime, Step, Timestamp, Tool, ToolEffect, Usage, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
+use convoke_tools::embedding::LazyEmbedder;
 use convoke_tools::memory::{self, Memory, StorageError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -78,6 +79,51 @@ async fn what_is_remembered_is_found_by_its_words_with_where_it_is_from() {
     mind.done("remember", json!({"findings": many})).await;
     let found = mind.done("recall", json!({"query": "cmake", "limit": 2})).await;
     assert_eq!(found.matches("\n- #").count(), 4, "two findings, one insight, one lesson: {found}");
+}
+
+/// Knows that a cat is a pet.
+struct Pets;
+
+impl Embedder for Pets {
+    fn name(&self) -> &str {
+        "pets"
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: Vec<String>,
+        _: EmbeddingPurpose,
+    ) -> BoxFuture<'a, Result<Embeddings, ModelError>> {
+        let is_pet = |text: &String| ["cat", "pet"].iter().any(|pet| text.contains(pet));
+        let vectors = texts.iter().map(|text| if is_pet(text) { vec![1.0, 0.0] } else { vec![0.0, 1.0] });
+        Box::pin(std::future::ready(Ok(Embeddings { vectors: vectors.collect(), usage: Usage::default() })))
+    }
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_found_by_what_it_means_where_something_says_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let by_words = memory::all(&open(&folder, "/a"));
+    let pets = LazyEmbedder::new(|| Some(Arc::new(Pets) as Arc<dyn Embedder>));
+    let by_meaning = memory::all(&open(&folder, "/a").embedder(pets));
+    let tool = |tools: &[Arc<dyn Tool>], name: &str| {
+        Arc::clone(tools.iter().find(|tool| tool.spec().name() == name).unwrap())
+    };
+    let facts = json!({"findings": ["Ada the cat sleeps.", "The train is late."]});
+    call(&tool(&by_words, "remember"), facts.clone()).await.unwrap();
+    let query = json!({"query": "which pet?"});
+    let recalled = call(&tool(&by_meaning, "recall"), query.clone()).await.unwrap();
+    assert_eq!(recalled, "No relevant memories found", "nobody said what they mean");
+    call(&tool(&by_meaning, "remember"), facts).await.unwrap();
+    let recalled = call(&tool(&by_meaning, "recall"), query.clone()).await.unwrap();
+    assert!(recalled.contains("Ada") && !recalled.contains("train"), "{recalled}");
+    let both = call(&tool(&by_meaning, "recall"), json!({"query": "a pet on a train"})).await.unwrap();
+    assert!(both.contains("Ada") && both.contains("train"), "{both}");
+    assert_eq!(call(&tool(&by_words, "recall"), query).await.unwrap(), "No relevant memories found");
 }
 
 #[tokio::test]

@@ -40,6 +40,19 @@ impl Recollection {
         Self { recent: said.iter().filter_map(remark).collect(), ..Self::default() }
     }
 
+    /// What goes before the next message of a conversation: what was said last as it was said, and before that, as one message of
+    /// the user's, what else is remembered. Instructions stay the surface's own.
+    #[must_use]
+    pub fn into_messages(mut self) -> Vec<Message> {
+        let recent = std::mem::take(&mut self.recent);
+        let earlier = (!self.is_empty()).then(|| Message::user(self.text()));
+        let said = recent.into_iter().map(|remark| match remark.role {
+            Role::Assistant => Message::assistant(remark.text),
+            _ => Message::user(remark.text),
+        });
+        earlier.into_iter().chain(said).collect()
+    }
+
     /// Returns whether nothing is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {

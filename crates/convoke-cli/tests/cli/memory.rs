@@ -1,7 +1,7 @@
 //! Conversations and goals that are remembered, by name, on every surface.
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::place::{Place, at_home, stderr, stdout};
 
@@ -73,7 +73,7 @@ fn what_has_become_long_is_summed_up_in_a_journaled_call() {
 }
 
 #[test]
-fn goals_of_an_agentfile_and_conversations_of_a_pack_have_the_same_memory() {
+fn goals_of_an_agentfile_conversations_of_a_pack_and_graphs_have_the_same_memory() {
     let place = place();
     chat(&place, &["--memory=ann"], "My cat is called Ada.");
     place.write(
@@ -83,6 +83,15 @@ fn goals_of_an_agentfile_and_conversations_of_a_pack_have_the_same_memory() {
     let run =
         |more: &[&str]| convoke(&place, &[&["run", "-m", "scripted/answers.toml", "--quiet"], more].concat());
     assert_eq!(run(&[]), "Ada.");
+    let graph = json!({
+        "name": "ask", "entry": "llm",
+        "nodes": [{"id": "llm", "type": "llm"}, {"id": "out", "type": "answer"}],
+        "edges": [{"from": "llm", "to": "out"}],
+    });
+    place.write("ask.graph.json", &graph.to_string());
+    let question = ["ask.graph.json", "-i", "query=What is the name of my cat?"];
+    assert_eq!(run(&question), "Noted.", "nobody named a memory");
+    assert_eq!(run(&[&question[..], &["-i", "memory=ann"]].concat()), "Ada.");
     let pack = include_str!("../../../../examples/packs/support.pack.yaml");
     place.write("support.pack.yaml", pack);
     let message = "message=What is the name of my cat?";
@@ -105,8 +114,8 @@ fn goals_of_an_agentfile_and_conversations_of_a_pack_have_the_same_memory() {
     let told = stdout(&opened) + &stderr(&opened);
     assert!(told.contains("Ada."), "{told}");
     let shown = convoke(&place, &["memory", "show", "ann"]);
-    assert_eq!(shown.matches("What is the name of my cat?").count(), 2, "{shown}");
-    assert_eq!(shown.matches("Ada.\n").count() + usize::from(shown.ends_with("Ada.")), 3, "{shown}");
+    assert_eq!(shown.matches("What is the name of my cat?").count(), 3, "{shown}");
+    assert_eq!(shown.matches("Ada.\n").count() + usize::from(shown.ends_with("Ada.")), 4, "{shown}");
 }
 
 #[test]

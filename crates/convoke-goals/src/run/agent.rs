@@ -167,6 +167,7 @@ impl Attempt for AgentAttempt<'_> {
                     let inner = SubWorkflow {
                         around: self.around,
                         agent: &self.agent.name,
+                        settings: &self.agent.settings,
                         plan,
                         task,
                         brief: self.brief,
@@ -189,7 +190,7 @@ impl AgentAttempt<'_> {
         corrections: &[Correction],
     ) -> Result<WorkResult, Error> {
         let Self { around, agent, .. } = self;
-        let persona = around.fill(("agent", &agent.name), persona, self.state)?;
+        let persona = around.filled_persona(&agent.name, &agent.settings, scope, persona, self.state).await?;
         let spawner = Spawner {
             around: Arc::clone(around),
             goal: Arc::clone(&self.brief.goal),

@@ -12,6 +12,7 @@ use crate::agentfile::Template;
 use crate::context::{CutText, FittedPrompt, fit};
 use crate::plan::WorkerSettings;
 use crate::state::GoalState;
+use crate::supervise::JUDGED;
 use crate::tree::Name;
 
 /// What is said before a summary, in bytes, and more.
@@ -92,6 +93,49 @@ impl WorkflowContext {
             }
         }
         self.fill((kind, name), text, &shortened)
+    }
+
+    /// The same, in runs that sum up everywhere.
+    pub(super) async fn filled_persona(
+        &self,
+        name: &str,
+        settings: &WorkerSettings,
+        scope: &Scope,
+        persona: &Template<Name>,
+        state: &GoalState,
+    ) -> Result<FittedPrompt, Error> {
+        match self.rules.sum_up_everywhere() {
+            true => self.filled(("agent", name), settings, scope, persona, state).await,
+            false => self.fill(("agent", name), persona, state),
+        }
+    }
+
+    /// Some texts, oldest first, summed up as far as they do not fit, in runs that sum up everywhere.
+    pub(super) async fn condensed_everywhere(
+        &self,
+        settings: &WorkerSettings,
+        scope: &Scope,
+        texts: Vec<(String, String)>,
+        beside: &str,
+    ) -> Result<Vec<(String, String)>, Error> {
+        match self.rules.sum_up_everywhere() {
+            true => self.condensed(settings, scope, texts, beside).await,
+            false => Ok(texts),
+        }
+    }
+
+    /// What somebody came to in short, for whoever judges it, if they are not shown all of it.
+    pub(super) async fn summary_for_judges(
+        &self,
+        settings: &WorkerSettings,
+        scope: &Scope,
+        text: &str,
+    ) -> Result<Option<String>, Error> {
+        if text.len() <= JUDGED || !self.rules.sum_up_everywhere() {
+            return Ok(None);
+        }
+        let cut = CutText { name: "output".to_owned(), bytes: text.len(), kept: JUDGED / 3 };
+        self.summary(&self.model(settings, scope)?, scope, text, &cut).await
     }
 
     /// A summary in the place of what would be cut; `None` if there is no room for one, or the model has none.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::events;
-use super::workflow_context::WorkflowContext;
+use super::workflow_context::{WorkflowContext, borrowed};
 use crate::context::{fit, quoted};
 use crate::plan::WorkerSettings;
 
@@ -28,8 +28,9 @@ pub(super) async fn improvable(
     (before, now): (&Results, &Results),
     scope: &Scope,
 ) -> Result<bool, Error> {
-    let all: Vec<(&str, &str)> = before.iter().chain(now).map(|(name, text)| (&**name, &**text)).collect();
-    let (kept, cuts) = fit(&all, around.equipment.context_budget);
+    let all = before.iter().chain(now).cloned().collect();
+    let all = around.condensed_everywhere(settings, scope, all, "").await?;
+    let (kept, cuts) = fit(&borrowed(&all), around.equipment.context_budget);
     events::context_cut(scope, name, &cuts).await;
     let (before_kept, now_kept) = kept.split_at(before.len());
     let mut text = format!("<loop name={}>\n", quoted(name));

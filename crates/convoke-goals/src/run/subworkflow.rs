@@ -10,9 +10,9 @@ use super::error::GoalError;
 use super::events;
 use super::outputs::typed;
 use super::workflow::WorkflowStep;
-use super::workflow_context::WorkflowContext;
+use super::workflow_context::{WorkflowContext, borrowed};
 use crate::context::{self, FittedPrompt};
-use crate::plan::Plan;
+use crate::plan::{Plan, WorkerSettings};
 use crate::state::{GoalState, Values, text_of};
 use crate::supervise::{Correction, Product};
 use crate::tree::{Name, Output};
@@ -22,6 +22,7 @@ pub(super) struct SubWorkflow<'a> {
     pub(super) around: &'a WorkflowContext,
     /// The agent that it is.
     pub(super) agent: &'a Name,
+    pub(super) settings: &'a WorkerSettings,
     pub(super) plan: &'a Arc<Plan>,
     /// The input that is given the task.
     pub(super) task: &'a Name,
@@ -32,7 +33,7 @@ pub(super) struct SubWorkflow<'a> {
 impl SubWorkflow<'_> {
     pub(super) async fn run(&self, scope: &Scope, corrections: &[Correction]) -> Result<Product, Error> {
         let agent = || self.agent.to_string();
-        let FittedPrompt { text: task, cuts } = self.whole_task(corrections);
+        let FittedPrompt { text: task, cuts } = self.whole_task(scope, corrections).await?;
         events::context_cut(scope, self.agent, &cuts).await;
         let mut state = GoalState { inputs: self.inputs(&task)?, ..GoalState::default() };
         let called = CalledTools::default();
@@ -61,21 +62,23 @@ impl SubWorkflow<'_> {
     }
 
     /// What it is to do: the text, what there is already, and what is to be done differently.
-    fn whole_task(&self, corrections: &[Correction]) -> FittedPrompt {
+    async fn whole_task(&self, scope: &Scope, corrections: &[Correction]) -> Result<FittedPrompt, Error> {
         let mut text = self.brief.text.clone();
         let mut cuts = Vec::new();
         let fence = &self.around.fence;
         let history = self.brief.history.as_deref().unwrap_or_default();
         if let Some(previous) = history.last() {
             let name = format!("iteration {}", history.len());
+            let texts = vec![(name, previous.clone())];
+            let texts = self.around.condensed_everywhere(self.settings, scope, texts, &text).await?;
             let budget = self.around.equipment.context_budget.beside(&text);
             let kept;
-            (kept, cuts) = context::fit(&[(&name, previous)], budget);
+            (kept, cuts) = context::fit(&borrowed(&texts), budget);
             text.push_str(&format!("\n\nImprove on this:\n{}", fence.wrap(&kept.concat())));
         }
         // Not fenced: what stands in a fence is not followed.
         text.push_str(context::corrections(corrections, fence).trim_end());
-        FittedPrompt { text, cuts }
+        Ok(FittedPrompt { text, cuts })
     }
 
     /// What the last of its goals came to that was not skipped.

@@ -1,10 +1,12 @@
 //! Runs work under supervision, if it is supervised.
 
-use convoke_core::{Error, Scope};
+use convoke_core::{BoxFuture, Error, Scope};
 
 use super::workflow_context::WorkflowContext;
 use crate::plan::{SupervisedBy, WorkerSettings};
-use crate::supervise::{Attempt, ModelSupervisor, Product, StandingCorrections, SupervisedTask, Supervisor};
+use crate::supervise::{
+    Attempt, Correction, ModelSupervisor, Product, StandingCorrections, SupervisedTask, Supervisor,
+};
 
 /// How often a supervisor may send a goal back, unless something else is said.
 const USUAL_REORIENTS: u32 = 2;
@@ -53,6 +55,28 @@ impl SupervisedWork<'_> {
             human: &equipment.human,
             fence: &around.fence,
         };
-        supervised.run_after(scope, attempt, self.standing).await
+        let mut attempt = SummedUp { around, settings: self.settings, attempt };
+        supervised.run_after(scope, &mut attempt, self.standing).await
+    }
+}
+
+/// Work of which those who judge are told in short what they are not shown.
+struct SummedUp<'a> {
+    around: &'a WorkflowContext,
+    settings: &'a WorkerSettings,
+    attempt: &'a mut dyn Attempt,
+}
+
+impl Attempt for SummedUp<'_> {
+    fn attempt<'a>(
+        &'a mut self,
+        scope: &'a Scope,
+        corrections: &'a [Correction],
+    ) -> BoxFuture<'a, Result<Product, Error>> {
+        Box::pin(async move {
+            let mut product = self.attempt.attempt(scope, corrections).await?;
+            product.summary = self.around.summary_for_judges(self.settings, scope, &product.text).await?;
+            Ok(product)
+        })
     }
 }

@@ -38,6 +38,7 @@ pub use human::HumanPolicy;
 pub use model::ModelSupervisor;
 pub use pipeline::{Attempt, SupervisedTask, SupervisionFailed};
 pub use product::Product;
+pub(crate) use prompts::JUDGED;
 pub use reconcile::Thresholds;
 pub use review::{Review, Statement};
 pub use supervisor::Supervisor;

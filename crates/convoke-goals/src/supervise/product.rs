@@ -21,6 +21,8 @@ pub struct Product {
     pub unhindered: bool,
     /// For a convergence that came to its limit: the limit.
     pub unconverged: Option<u32>,
+    /// The answer in short, by a model, if it is too long to be judged by all of it.
+    pub summary: Option<String>,
 }
 
 impl Product {

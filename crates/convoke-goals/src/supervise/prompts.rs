@@ -13,7 +13,7 @@ use crate::state::text_of;
 const ASSESSED: usize = 64 * 1024;
 
 /// How much of an output is shown to whoever judges.
-const JUDGED: usize = 24 * 1024;
+pub(crate) const JUDGED: usize = 24 * 1024;
 
 const COMMIT: &str = "You are about to work on a step of a workflow. Do not begin yet. Say first what you are going to do, \
     so that it can be compared with what you will have done. Be specific and honest: a low confidence is better than a \
@@ -171,6 +171,11 @@ fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) -> Vec
     ] {
         let (kept, cut) = fit(&[(name, part)], ContextBudget::bytes(most));
         section(text, title, &kept.concat(), fence);
+        // Beside what is shown of it, and not instead: whoever judges trusts no summary alone.
+        if let (Some(_), "output", Some(summary)) = (cut.first(), name, &product.summary) {
+            let (summary, _) = fit(&[("summary", summary)], ContextBudget::bytes(most / 2));
+            section(text, "ALL OF IT, AS A MODEL SUMS IT UP", &summary.concat(), fence);
+        }
         cuts.extend(cut);
     }
     cuts

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Strategy;
+use super::{Referee, Strategy};
 
 /// Somebody who can be asked.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct Agent {
     pub(super) tools: Option<Vec<String>>,
     pub(super) artifacts: Vec<String>,
     pub(super) strategy: Arc<dyn Strategy>,
+    pub(super) referees: Vec<Arc<dyn Referee>>,
+    pub(super) attempts: u32,
 }
 
 /// An agent as others see it, in the form of A2A.
@@ -78,7 +80,15 @@ impl Agent {
         let id = id.into();
         let capabilities = Capabilities { streaming: true, ..Capabilities::default() };
         let card = AgentCard { name: id.clone(), capabilities, ..AgentCard::default() };
-        Self { id, card, tools: None, artifacts: Vec::new(), strategy: Arc::new(strategy) }
+        Self {
+            id,
+            card,
+            tools: None,
+            artifacts: Vec::new(),
+            strategy: Arc::new(strategy),
+            referees: Vec::new(),
+            attempts: 2,
+        }
     }
 
     /// Says what it is for.
@@ -106,6 +116,21 @@ impl Agent {
     #[must_use]
     pub fn artifacts<T: Into<String>>(mut self, channels: impl IntoIterator<Item = T>) -> Self {
         self.artifacts = channels.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Has somebody judge what it comes to before it counts, after those before.
+    #[must_use]
+    pub fn referee(mut self, referee: impl Referee + 'static) -> Self {
+        self.referees.push(Arc::new(referee));
+        self
+    }
+
+    /// Sets how often it may try in all while its referees want a revision; 2 unless said otherwise. Another attempt begins with the
+    /// board as it was, and with what the referee said in the variable `revision`.
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
         self
     }
 

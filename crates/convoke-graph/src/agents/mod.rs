@@ -2,7 +2,8 @@
 //! of it ([`AgentResult`]), and what they have to do ([`Tasks`]).
 //!
 //! Every request is a run of the kernel. So it is durable, it can be cancelled and resumed from anywhere, and tasks are nothing but a
-//! view of the index of runs: there is no second list that could say something else.
+//! view of the index of runs: there is no second list that could say something else. What is remembered of a conversation, and who judges
+//! an answer, is part of the run too.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,19 +24,24 @@
 //! ```
 
 mod agent;
+mod cron;
 mod dependencies;
+mod referee;
 mod request;
 mod result;
 mod runtime;
-mod session;
+mod schedule;
 mod strategy;
 mod tasks;
+mod work;
 
 pub use agent::{Agent, AgentCard, Capabilities, Skill};
+pub use cron::{Cron, CronError};
 pub use dependencies::{Dependencies, DependencyError};
+pub use referee::{Referee, Verdict};
 pub use request::Request;
 pub use result::{AgentResult, Artifact, Status, TokenUsage};
 pub use runtime::{AgentError, AgentRun, Agents};
-pub use session::{Session, Sessions};
+pub use schedule::{Job, When};
 pub use strategy::{GRAPH_EQUIPMENT, GraphStrategy, Strategy};
 pub use tasks::{Stage, Task, Tasks};

@@ -5,7 +5,8 @@ use convoke_core::{Error, Message, Outcome, Part, Role, RunId, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Agent;
+use super::work::{ATTEMPTS, VERDICT};
+use super::{Agent, Verdict};
 use crate::Board;
 use crate::board::{INTERRUPTED_NODE, MAIN_CHANNEL};
 
@@ -91,6 +92,10 @@ pub struct AgentResult {
     pub artifacts: Vec<Artifact>,
     /// What models used, over the whole life of the run.
     pub usage: TokenUsage,
+    /// How often the agent has tried: more than once if a referee wanted a revision.
+    pub attempts: u32,
+    /// What the referees said last.
+    pub verdict: Verdict,
     /// The board as it was left, also if the run has not come to its end.
     pub board: Board,
     /// Why it did not come to its end.
@@ -122,10 +127,18 @@ impl AgentResult {
             messages: outcome.state.new_messages(MAIN_CHANNEL),
             artifacts,
             usage: outcome.totals.usage.into(),
+            attempts: outcome.state.typed(ATTEMPTS).unwrap_or(1),
+            verdict: outcome.state.typed(VERDICT).unwrap_or_default(),
             board: outcome.state,
             error: outcome.error,
             answer_key: agent.strategy.answer_key().to_owned(),
         }
+    }
+
+    /// Whether it counts, and is remembered: it completed, and no referee discarded it.
+    #[must_use]
+    pub fn is_committed(&self) -> bool {
+        self.status == Status::Completed && !matches!(self.verdict, Verdict::Discard(_))
     }
 
     /// The last thing that an assistant said in words; empty if there is none.

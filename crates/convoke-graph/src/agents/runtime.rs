@@ -1,18 +1,26 @@
 //! Running requests.
 
+use std::collections::BTreeSet;
 use std::future::IntoFuture;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use convoke_core::store::{Launch, RunQuery};
+use convoke_agent::memory::Memories;
+use convoke_core::store::{Batch, Launch, NewRun, RunChange, RunQuery, Totals, WaitConditions};
 use convoke_core::{
-    BoxFuture, Canceller, Error, Event, Message, Outcome, Role, RunId, RunStatus, Runtime, Workflow,
+    BoxFuture, Canceller, Error, Event, Message, Outcome, Registry, Role, RunId, RunOptions, RunStatus,
+    Runner, Runtime, Timestamp, WhenDropped, Workflow,
 };
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::tasks::{AGENT, TASK};
-use super::{Agent, AgentResult, Dependencies, Request, Session, Sessions, Tasks};
+use super::schedule::is_task;
+use super::tasks::{AGENT, DELAYED, TASK};
+use super::work::Work;
+use super::{Agent, AgentResult, Dependencies, Request, Tasks};
 use crate::board::MAIN_CHANNEL;
 use crate::inputs::QUERY;
 use crate::{Board, BoardError};
@@ -20,16 +28,19 @@ use crate::{Board, BoardError};
 /// Runs requests: as many side by side as it is told to, each with what is remembered of its conversation.
 #[derive(Clone)]
 pub struct Agents {
-    runtime: Runtime,
+    pub(super) runtime: Runtime,
     dependencies: Dependencies,
-    sessions: Option<Arc<dyn Sessions>>,
+    memories: Option<Arc<dyn Memories>>,
+    pub(super) team: Arc<[Agent]>,
     max_pending: usize,
     working: Arc<Semaphore>,
-    submitted: Arc<Mutex<JoinSet<()>>>,
+    beside: Arc<Mutex<JoinSet<()>>>,
+    under_way: Arc<Mutex<BTreeSet<RunId>>>,
+    pub(super) attends: Arc<AtomicBool>,
     is_stopped: Arc<AtomicBool>,
 }
 
-/// Why a request was not run, or its result not kept. How a run ended is no such error: that is in its result.
+/// Why a request was not run. How a run ended is no such error: that is in its result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -47,15 +58,11 @@ pub enum AgentError {
         /// Why.
         error: Error,
     },
-    /// The conversation cannot be opened, read or added to.
-    #[error("the conversation cannot be {what}: {error}")]
-    Session {
-        /// What was to be done with it.
-        what: &'static str,
-        /// Why not.
-        error: Error,
-        /// What came of the request, if that is what could not be kept.
-        result: Option<Box<AgentResult>>,
+    /// Nobody would begin it when it is time.
+    #[error("nobody here begins tasks of `{agent}` later: name it with `Agents::team`")]
+    NotOfTheTeam {
+        /// The agent.
+        agent: String,
     },
     /// So many tasks wait already.
     #[error("{limit} tasks wait already; ask again when some are done")]
@@ -78,10 +85,13 @@ impl Agents {
         Self {
             runtime,
             dependencies: Dependencies::default(),
-            sessions: None,
+            memories: None,
+            team: Arc::new([]),
             max_pending: 100,
             working: Arc::new(Semaphore::new(4)),
-            submitted: Arc::default(),
+            beside: Arc::default(),
+            under_way: Arc::default(),
+            attends: Arc::default(),
             is_stopped: Arc::default(),
         }
     }
@@ -93,10 +103,18 @@ impl Agents {
         self
     }
 
-    /// Remembers conversations.
+    /// Remembers conversations: a request with a [context](Request::context) is told what was said under that name, here and
+    /// elsewhere, and what it comes to is remembered there.
     #[must_use]
-    pub fn sessions(mut self, sessions: impl Sessions + 'static) -> Self {
-        self.sessions = Some(Arc::new(sessions));
+    pub fn memories(mut self, memories: impl Memories + 'static) -> Self {
+        self.memories = Some(Arc::new(memories));
+        self
+    }
+
+    /// Names the agents whose tasks it goes on with by itself, if it [attends](Self::attend).
+    #[must_use]
+    pub fn team(mut self, agents: impl IntoIterator<Item = Agent>) -> Self {
+        self.team = agents.into_iter().collect();
         self
     }
 
@@ -126,16 +144,9 @@ impl Agents {
     pub async fn resume(&self, agent: &Agent, run: &RunId) -> Result<AgentResult, AgentError> {
         let workflow = self.workflow(agent)?;
         let record = self.runtime.store()?.run(run).await.map_err(Error::from)?;
-        let was_over = record.as_ref().is_some_and(|record| record.status.is_final());
-        let launch = record.map(|record| record.launch).unwrap_or_default();
+        let task = record.and_then(|record| record.launch.labels.get(TASK).cloned());
         let outcome = self.runtime.resume(&workflow, run.clone()).await?;
-        let result = AgentResult::of(agent, launch.labels.get(TASK).cloned(), outcome);
-        // What was said in a run that was over before has been kept before.
-        let session = match (&self.sessions, &launch.thread) {
-            (Some(sessions), Some(context)) if !was_over => opened(&**sessions, agent, context).await?,
-            _ => None,
-        };
-        finished(session, result).await
+        Ok(AgentResult::of(agent, task, outcome))
     }
 
     /// Has an agent do something while whoever asks does something else. From now on it is a [task](Self::tasks), whatever becomes
@@ -144,39 +155,47 @@ impl Agents {
     /// # Errors
     /// If the request or the agent is not fit for it, too many tasks wait, or there is no store.
     pub async fn submit(&self, agent: &Agent, request: Request) -> Result<RunId, AgentError> {
-        if self.is_stopped.load(Ordering::Relaxed) {
-            return Err(AgentError::Stopped);
-        }
-        let store = Arc::clone(self.runtime.store()?);
+        self.must_take_on()?;
         let query = RunQuery { status: Some(RunStatus::Running), ..RunQuery::default() };
-        let running = store.runs(&query).await.map_err(Error::from)?;
-        let pending =
-            running.iter().filter(|run| run.epoch <= 1 && run.launch.labels.contains_key(AGENT)).count();
+        let running = self.runtime.store()?.runs(&query).await.map_err(Error::from)?;
+        let pending = running.iter().filter(|run| run.epoch <= 1 && is_task(run)).count();
         if pending >= self.max_pending {
             return Err(AgentError::TooManyTasks { limit: self.max_pending });
         }
-        let (board, _) = self.board(agent, &request, Vec::new()).await?;
-        let input = serde_json::to_vec(&board).map_err(Error::from)?;
-        let id = request.run_id.clone().unwrap_or_else(RunId::mint);
-        let mut run = self.workflow(agent)?.new_run(id.clone(), input);
-        run.launch = launch(agent, &request);
-        let lease = store.create(run).await.map_err(Error::from)?;
-        store.release(&lease);
-        let (agents, agent, task) = (self.clone(), agent.clone(), id.clone());
-        self.submitted.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
-            let Ok(_turn) = agents.working.acquire().await else { return };
+        let registry = Registry::new();
+        registry.register(Runner::new(&self.workflow(agent)?));
+        let id = self.create(agent, &request, None, []).await?;
+        let (agents, task) = (self.clone(), id.clone());
+        self.spawn(async move {
             // How it ends is in the store; nobody is here to be told.
-            let _ = agents.resume(&agent, &task).await;
+            let _ = agents.go_on(&registry, task).await;
         });
         Ok(id)
     }
 
-    /// Takes on nothing more, and leaves what is under way where it is: whoever has the store can go on with it.
+    /// Takes on nothing more, ends what is under way here, and waits until it has ended. In the store it is left where it is: whoever has
+    /// that can go on with it.
     pub async fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
-        let mut submitted =
-            std::mem::take(&mut *self.submitted.lock().unwrap_or_else(PoisonError::into_inner));
-        submitted.shutdown().await;
+        let mut beside = std::mem::take(&mut *locked(&self.beside));
+        beside.shutdown().await;
+        let left = std::mem::take(&mut *locked(&self.under_way));
+        for run in left {
+            self.released(&run).await;
+        }
+    }
+
+    /// Waits until this process has let go of a run, which takes as long as ending what it is at.
+    async fn released(&self, run: &RunId) {
+        let Ok(store) = self.runtime.store() else { return };
+        let mut held = None;
+        while let Ok(Some(record)) = store.run(run).await {
+            // Whoever has claimed it since is somebody else.
+            if record.holder.is_none() || *held.get_or_insert(record.epoch) != record.epoch {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// What agents have to do, have done and wait for.
@@ -187,85 +206,102 @@ impl Agents {
         Ok(Tasks::new(Arc::clone(self.runtime.store()?)))
     }
 
-    fn workflow(&self, agent: &Agent) -> Result<Workflow<Board>, AgentError> {
-        let step = agent.strategy.build(agent, &self.dependencies);
-        let step = step.map_err(|error| AgentError::Build { agent: agent.id.clone(), error })?;
-        Ok(Workflow::new(step).named(agent.id.as_str()))
+    pub(super) fn must_take_on(&self) -> Result<(), AgentError> {
+        if self.is_stopped.load(Ordering::Relaxed) { Err(AgentError::Stopped) } else { Ok(()) }
     }
 
-    /// The board that a request begins with, and its conversation.
-    async fn board(
+    /// Goes on with a run, a task when it is its turn, and leaves it where it is when this is dropped.
+    pub(super) async fn go_on(&self, registry: &Registry, run: RunId) -> Result<Outcome<Value>, Error> {
+        let record = self.runtime.store()?.run(&run).await?;
+        let _turn = match record.as_ref().is_some_and(is_task) {
+            true => Some(self.working.acquire().await.map_err(Error::failed)?),
+            false => None,
+        };
+        let mut options = RunOptions::default();
+        options.when_dropped = WhenDropped::Leave;
+        locked(&self.under_way).insert(run.clone());
+        let outcome = self.runtime.go_on(registry, run.clone()).options(options).await;
+        locked(&self.under_way).remove(&run);
+        outcome
+    }
+
+    /// Works on something until it ends or everything here is stopped.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut beside = locked(&self.beside);
+        while beside.try_join_next().is_some() {}
+        beside.spawn(work);
+    }
+
+    pub(super) fn workflow(&self, agent: &Agent) -> Result<Workflow<Board>, AgentError> {
+        let strategy = agent.strategy.build(agent, &self.dependencies);
+        let strategy = strategy.map_err(|error| AgentError::Build { agent: agent.id.clone(), error })?;
+        let (memories, referees) = (self.memories.clone(), agent.referees.clone());
+        let answer_key = agent.strategy.answer_key().to_owned();
+        let work = Work { strategy, memories, referees, attempts: agent.attempts, answer_key };
+        Ok(Workflow::new(work).named(agent.id.as_str()))
+    }
+
+    /// Makes the run of a request, which nobody works on yet; one that is begun later sleeps until then.
+    pub(super) async fn create(
         &self,
         agent: &Agent,
         request: &Request,
-        history: Vec<Message>,
-    ) -> Result<(Board, Option<Box<dyn Session>>), AgentError> {
+        begin: Option<Timestamp>,
+        labels: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<RunId, AgentError> {
+        let input = serde_json::to_vec(&self.board(request, Vec::new())?).map_err(Error::from)?;
+        let id = request.run_id.clone().unwrap_or_else(RunId::mint);
+        let mut run = self.workflow(agent)?.new_run(id, input);
+        run.launch = launch(agent, request);
+        run.launch.labels.extend(labels);
+        self.make(run, begin).await
+    }
+
+    pub(super) async fn make(&self, mut run: NewRun, begin: Option<Timestamp>) -> Result<RunId, AgentError> {
+        let (store, id) = (self.runtime.store()?, run.id.clone());
+        run.launch.labels.extend(begin.map(|begin| (DELAYED.to_owned(), begin.to_string())));
+        let lease = store.create(run).await.map_err(Error::from)?;
+        let sleeps = begin.map(|begin| RunChange {
+            status: RunStatus::Suspended,
+            outcome: None,
+            totals: Totals::default(),
+            worked: Duration::ZERO,
+            waits: WaitConditions { until: Some(begin), channels: Vec::new() },
+        });
+        let written = match sleeps {
+            Some(change) => store.append(&lease, Batch { change: Some(change), ..Batch::default() }).await,
+            None => Ok(()),
+        };
+        store.release(&lease);
+        written.map_err(Error::from)?;
+        Ok(id)
+    }
+
+    /// The board that a request begins with.
+    pub(super) fn board(&self, request: &Request, history: Vec<Message>) -> Result<Board, AgentError> {
         if request.message.parts.is_empty() && request.inputs.is_empty() {
             return Err(AgentError::EmptyRequest);
         }
-        let session = match (&self.sessions, request.context_id.as_deref().filter(|id| !id.is_empty())) {
-            (Some(sessions), Some(context)) => opened(&**sessions, agent, context).await?,
-            _ => None,
-        };
-        match prepared(session.as_deref(), request, history).await {
-            Ok(board) => Ok((board, session)),
-            Err(error) => {
-                if let (Some(session), AgentError::Session { error, .. }) = (&session, &error) {
-                    session.close(Some(error)).await;
-                }
-                Err(error)
-            }
+        let mut board = Board::new();
+        board.set_channel(MAIN_CHANNEL, history)?;
+        board.mark_inherited(MAIN_CHANNEL);
+        board.push(MAIN_CHANNEL, request.message.clone())?;
+        for (name, value) in &request.inputs {
+            board.set(name, value.clone())?;
         }
-    }
-}
-
-async fn opened(
-    sessions: &dyn Sessions,
-    agent: &Agent,
-    context: &str,
-) -> Result<Option<Box<dyn Session>>, AgentError> {
-    let opened = sessions.open(&agent.id, context).await;
-    opened.map_err(|error| AgentError::Session { what: "opened", error, result: None })
-}
-
-async fn prepared(
-    session: Option<&dyn Session>,
-    request: &Request,
-    history: Vec<Message>,
-) -> Result<Board, AgentError> {
-    let failed = |what| move |error| AgentError::Session { what, error, result: None };
-    let mut board = Board::new();
-    let mut before = history;
-    if let Some(session) = session {
-        before = session.load(request).await.map_err(failed("loaded"))?;
-        for (name, value) in session.vars().await.map_err(failed("asked for its variables"))? {
-            board.set(&name, value)?;
+        let text = request.message.text();
+        if request.message.role == Role::User && !text.is_empty() {
+            board.set(QUERY, text)?;
         }
+        if let (Some(_), Some(context)) = (&self.memories, request.context_id.as_deref()) {
+            board.remember_as(context);
+        }
+        Ok(board)
     }
-    board.set_channel(MAIN_CHANNEL, before)?;
-    board.mark_inherited(MAIN_CHANNEL);
-    board.push(MAIN_CHANNEL, request.message.clone())?;
-    for (name, value) in &request.inputs {
-        board.set(name, value.clone())?;
-    }
-    let text = request.message.text();
-    if request.message.role == Role::User && !text.is_empty() {
-        board.set(QUERY, text)?;
-    }
-    Ok(board)
 }
 
-/// Has the conversation keep what was said, if it came to its end.
-async fn finished(session: Option<Box<dyn Session>>, result: AgentResult) -> Result<AgentResult, AgentError> {
-    let Some(session) = session else { return Ok(result) };
-    if result.status == super::Status::Completed
-        && let Err(error) = session.append(&result.messages).await
-    {
-        session.close(Some(&error)).await;
-        return Err(AgentError::Session { what: "added to", error, result: Some(Box::new(result)) });
-    }
-    session.close(result.error.as_ref()).await;
-    Ok(result)
+fn locked<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn launch(agent: &Agent, request: &Request) -> Launch {
@@ -290,7 +326,7 @@ pub struct AgentRun<'a> {
 }
 
 impl<'a> AgentRun<'a> {
-    /// Says what was said before. A conversation that is remembered takes precedence.
+    /// Says what was said before. What is remembered of a conversation takes its place.
     pub fn history(mut self, messages: impl IntoIterator<Item = Message>) -> Self {
         self.history = messages.into_iter().collect();
         self
@@ -302,7 +338,7 @@ impl<'a> AgentRun<'a> {
         self
     }
 
-    /// Tells somebody everything that happens, as it happens.
+    /// Tells somebody everything that happens, as it happens. What they do about it has no effect on the run.
     pub fn on_event(mut self, listener: impl FnMut(&Event) + Send + 'a) -> Self {
         self.listener = Some(Box::new(listener));
         self
@@ -310,16 +346,7 @@ impl<'a> AgentRun<'a> {
 
     async fn perform(self) -> Result<AgentResult, AgentError> {
         let Self { agents, agent, request, history, canceller, listener } = self;
-        let (board, session) = agents.board(agent, &request, history).await?;
-        let workflow = match agents.workflow(agent) {
-            Ok(workflow) => workflow,
-            Err(error) => {
-                if let (Some(session), AgentError::Build { error, .. }) = (&session, &error) {
-                    session.close(Some(error)).await;
-                }
-                return Err(error);
-            }
-        };
+        let (board, workflow) = (agents.board(&request, history)?, agents.workflow(agent)?);
         let launch = launch(agent, &request);
         let mut start = agents.runtime.start(&workflow, board).launch(launch).canceller(&canceller);
         if let Some(id) = request.run_id.clone() {
@@ -330,12 +357,13 @@ impl<'a> AgentRun<'a> {
             Some(mut listener) => {
                 let mut stream = start.stream();
                 while let Some(event) = stream.next().await {
-                    listener(&event);
+                    // Whoever listens is not part of the run: it ends as it would without them.
+                    let _ = catch_unwind(AssertUnwindSafe(|| listener(&event)));
                 }
                 stream.outcome().await?
             }
         };
-        finished(session, AgentResult::of(agent, request.task_id, outcome)).await
+        Ok(AgentResult::of(agent, request.task_id, outcome))
     }
 }
 

@@ -7,6 +7,7 @@ use convoke_core::store::{RunQuery, RunRecord, RunStatus};
 use convoke_core::{CancelStatus, Error, RunId, Store, Timestamp, cancel_for_good};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Status;
 
@@ -14,6 +15,9 @@ use super::Status;
 pub(super) const AGENT: &str = "agent";
 /// The label of runs with the task they are of, by whoever asked.
 pub(super) const TASK: &str = "task";
+
+/// The label of runs that are begun later, with when.
+pub(super) const DELAYED: &str = "begins";
 
 /// A task of an agent: a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,6 +37,9 @@ pub struct Task {
     pub status: Status,
     /// The column it is in.
     pub stage: Stage,
+    /// Why it is over and not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// When it was asked for.
     pub created: Timestamp,
     /// When something last became of it.
@@ -135,7 +142,8 @@ impl Tasks {
         let asks = record.status == RunStatus::Suspended
             && !self.store.questions(Some(&record.id)).await?.is_empty();
         // Whoever makes a run holds it for that moment; whoever works on it has claimed it anew.
-        let is_begun = record.epoch > 1 || record.status != RunStatus::Running;
+        let sleeps = record.status == RunStatus::Suspended && record.launch.labels.contains_key(DELAYED);
+        let is_begun = record.epoch > 1 || !(sleeps || record.status == RunStatus::Running);
         let status = match Status::of(record.status, record.holder.is_some(), asks) {
             Status::Interrupted if !is_begun => Status::Working,
             status => status,
@@ -146,6 +154,8 @@ impl Tasks {
             Status::Failed | Status::Canceled | Status::Aborted => Stage::Failed,
             _ => Stage::Claimed,
         };
+        let ended = record.outcome.as_deref().filter(|_| stage == Stage::Failed);
+        let ended = ended.and_then(|outcome| serde_json::from_slice::<Value>(outcome).ok());
         let label = |name: &str| record.launch.labels.get(name).cloned();
         Ok(Task {
             run: record.id.clone(),
@@ -154,6 +164,7 @@ impl Tasks {
             context_id: record.launch.thread.clone(),
             status,
             stage,
+            error: ended.and_then(|ended| Some(ended["error"].as_str()?.to_owned())),
             created: record.created,
             updated: record.updated,
         })

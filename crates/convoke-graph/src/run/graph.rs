@@ -13,7 +13,7 @@ use crate::{Board, CompiledGraph, Reducer};
 /// A graph with everything it needs.
 #[derive(Clone)]
 pub struct Graph {
-    pub(super) compiled: Arc<CompiledGraph>,
+    pub(crate) compiled: Arc<CompiledGraph>,
     pub(super) steps: Arc<[SharedStep<Activation>]>,
 }
 

@@ -3,10 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use convoke_core::{Answer, BoxFuture, Canceller, Error, EventKind, Limits, Message, Role, RunId, Runtime};
+use convoke_agent::memory::{Memories, MemorySession, Recollection};
+use convoke_core::store::RunQuery;
+use convoke_core::{
+    Answer, BoxFuture, Canceller, Error, Event, EventKind, IdempotencyKey, Limits, Message, Observer, Role,
+    RunId, RunStatus, Runtime, Scope,
+};
 use convoke_graph::agents::{
-    Agent, AgentError, Agents, Dependencies, DependencyError, GRAPH_EQUIPMENT, GraphStrategy, Request,
-    Session, Sessions, Stage, Status, Strategy,
+    Agent, AgentError, Agents, Dependencies, DependencyError, GRAPH_EQUIPMENT, GraphStrategy, Job, Referee,
+    Request, Stage, Status, Strategy, Verdict, When,
 };
 use convoke_graph::{Board, GraphDefinition, GraphEquipment};
 use convoke_models::{Reply, ScriptedModel};
@@ -254,7 +259,7 @@ async fn flowcraft_180_an_agent_has_its_tools_and_no_others() {
     assert!(error.to_string().contains("there is no tool `echo`"), "{error}");
 }
 
-/// A conversation that says what is done with it.
+/// A memory that says what is done with it.
 #[derive(Clone, Default)]
 struct Memory {
     log: Arc<Mutex<Vec<String>>>,
@@ -273,24 +278,25 @@ impl Memory {
     }
 }
 
-impl Sessions for Memory {
-    fn open<'a>(
-        &'a self,
-        agent: &'a str,
-        context: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Box<dyn Session>>, Error>> {
+impl Memories for Memory {
+    fn open<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn MemorySession>>, Error>> {
         Box::pin(async move {
-            self.note(format!("open {agent} {context}"))?;
-            Ok((context != "none").then(|| Box::new(self.clone()) as Box<dyn Session>))
+            self.note(format!("open {name}"))?;
+            Ok((name != "none").then(|| Arc::new(self.clone()) as Arc<dyn MemorySession>))
         })
     }
 }
 
-impl Session for Memory {
-    fn load<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Vec<Message>, Error>> {
+impl MemorySession for Memory {
+    fn assemble<'a>(
+        &'a self,
+        words: &'a Message,
+        _: &'a RunId,
+    ) -> BoxFuture<'a, Result<Recollection, Error>> {
         Box::pin(async move {
-            self.note(format!("load {}", request.message.text()))?;
-            Ok(vec![Message::user("before"), Message::assistant("indeed")])
+            self.note(format!("load {}", words.text()))?;
+            let said = [Message::user("before"), Message::assistant("indeed")];
+            Ok(Recollection { summary: Some("They met.".to_owned()), ..Recollection::of(&said) })
         })
     }
 
@@ -301,7 +307,11 @@ impl Session for Memory {
         })
     }
 
-    fn append<'a>(&'a self, new: &'a [Message]) -> BoxFuture<'a, Result<(), Error>> {
+    fn append<'a>(
+        &'a self,
+        new: &'a [Message],
+        _: (&'a RunId, &'a IdempotencyKey),
+    ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let texts: Vec<String> = new.iter().map(Message::text).collect();
             self.note(format!("append {}", texts.join("|")))
@@ -320,35 +330,45 @@ async fn flowcraft_037_041_044_045_046_047_065_a_conversation_is_loaded_and_adde
     let home = Home::new();
     let agent = Agent::new("a", strategy(&home, asks()));
     let memory = Memory::default();
-    let agents = agents(&home).sessions(memory.clone());
+    let agents = agents(&home).memories(memory.clone());
     let request = Request::text("hi").context("c").input("k", 1);
     let result = agents.run(&agent, request).history([Message::user("ignored")]).await.unwrap();
-    assert_eq!(memory.log(), ["open a c", "load hi", "vars", "append hi|Hello.", "close "]);
+    assert_eq!(memory.log(), ["open c", "load hi", "vars", "append hi|Hello.", "close "]);
     assert_eq!((result.board.text("tone"), result.board.get("k")), ("kind", Some(&json!(1))));
-    assert_eq!((result.messages.len(), result.board.channel("").len()), (2, 4));
+    assert_eq!(result.messages.len(), 2, "what is new");
+    let told: Vec<String> = home.model.requests()[0].messages.iter().map(Message::text).collect();
+    assert!(told[0].contains("They met.") && !told.concat().contains("ignored"), "{told:?}");
+    assert_eq!(told[1..], ["before", "indeed", "hi"]);
     let without = Memory::default();
-    super::agents::agents(&home).sessions(without.clone()).run(&agent, Request::text("hi")).await.unwrap();
+    super::agents::agents(&home).memories(without.clone()).run(&agent, Request::text("hi")).await.unwrap();
     assert!(without.log().is_empty());
     let none = agents.run(&agent, Request::text("hi").context("none")).await.unwrap();
     assert_eq!(none.board.channel("").len(), 2, "nothing is remembered");
 }
 
 #[tokio::test]
-async fn flowcraft_038_039_040_055_056_what_fails_about_a_conversation_is_an_error_and_it_is_closed_with_it()
-{
+async fn flowcraft_038_039_040_055_056_a_conversation_that_fails_fails_the_run_which_can_go_on_when_it_is_mended()
+ {
     let home = Home::new();
     let agent = Agent::new("a", strategy(&home, asks()));
-    for (fails, last, has_result) in [
-        ("open", "open a c", false),
-        ("load", "close broken", false),
-        ("vars", "close broken", false),
-        ("append", "close broken", true),
+    for (fails, told, last) in [
+        ("open", "broken", "open c"),
+        ("load", "memory load: ", "close memory load: "),
+        ("vars", "memory vars: ", "close memory vars: "),
+        ("append", "memory append: ", "close memory append: "),
     ] {
         let memory = Memory { fails: Some(fails), ..Memory::default() };
-        let run = agents(&home).sessions(memory.clone());
-        let error = run.run(&agent, Request::text("hi").context("c")).await.unwrap_err();
-        let AgentError::Session { result, .. } = error else { panic!("{fails}: {error}") };
-        assert_eq!((result.is_some(), memory.log().last().unwrap().as_str()), (has_result, last), "{fails}");
+        let run = agents(&home).memories(memory.clone());
+        let result = run.run(&agent, Request::text("hi").context("c")).await.unwrap();
+        let error = result.error.as_ref().unwrap().to_string();
+        assert!(result.status == Status::Failed && error.contains(told), "{fails}: {error}");
+        assert!(memory.log().last().unwrap().starts_with(last), "{fails}: {:?}", memory.log());
+        let mended = Memory::default();
+        let agents = agents(&home).memories(mended.clone());
+        assert_eq!(agents.resume(&agent, &result.run_id).await.unwrap().status, Status::Completed, "{fails}");
+        assert!(mended.log().contains(&"append hi|Hello.".to_owned()), "{fails}: {:?}", mended.log());
+        let without = super::agents::agents(&home).resume(&agent, &result.run_id).await.unwrap();
+        assert_eq!(without.status, Status::Completed, "what is over needs no memory");
     }
 }
 
@@ -359,15 +379,285 @@ async fn flowcraft_049_075_only_what_completed_is_kept_whenever_it_does() {
     let waits =
         graph(json!([{"id": "ok", "type": "approval"}, {"id": "llm", "type": "llm"}]), &[("ok", "llm")]);
     let agent = Agent::new("a", strategy(&home, waits));
-    let agents = agents(&home).sessions(memory.clone());
+    let agents = agents(&home).memories(memory.clone());
     let asked = agents.run(&agent, Request::text("hi").context("c")).await.unwrap();
-    assert_eq!(asked.status, Status::InputRequired);
+    assert!(asked.status == Status::InputRequired && !asked.is_committed());
     assert!(!memory.log().iter().any(|what| what.starts_with("append")), "{:?}", memory.log());
     home.answer(&asked.run_id, Answer::approve()).await;
-    agents.resume(&agent, &asked.run_id).await.unwrap();
+    let nowhere = super::agents::agents(&home).resume(&agent, &asked.run_id).await.unwrap();
+    assert!(nowhere.error.unwrap().to_string().contains("no place for the memory `c`"));
+    assert!(agents.resume(&agent, &asked.run_id).await.unwrap().is_committed());
     assert!(memory.log().contains(&"append hi|Hello.".to_owned()), "{:?}", memory.log());
     agents.resume(&agent, &asked.run_id).await.unwrap();
     assert_eq!(memory.log().iter().filter(|what| what.starts_with("append")).count(), 1, "once");
+}
+
+/// Gives the verdicts it has, in order, and accepts from then on.
+struct Says(Mutex<Vec<Verdict>>);
+
+impl Says {
+    fn these(verdicts: impl IntoIterator<Item = Verdict>) -> Self {
+        Self(Mutex::new(verdicts.into_iter().collect()))
+    }
+}
+
+impl Referee for Says {
+    fn judge<'a>(&'a self, scope: &'a Scope, _: &'a Board) -> BoxFuture<'a, Result<Verdict, Error>> {
+        Box::pin(async move {
+            let verdict = scope.custom("verdict").repeatable();
+            let next = || self.0.lock().unwrap().pop().unwrap_or_default();
+            verdict.perform(|_| std::future::ready(Ok::<_, Error>(next()))).await
+        })
+    }
+}
+
+fn revise(reason: &str) -> Verdict {
+    Verdict::Revise(reason.to_owned())
+}
+
+fn discard(reason: &str) -> Verdict {
+    Verdict::Discard(reason.to_owned())
+}
+
+#[tokio::test]
+async fn flowcraft_075_one_referee_that_discards_wins_and_the_first_reason_is_kept() {
+    let home = Home::new();
+    let memory = Memory::default();
+    let agents = agents(&home).memories(memory.clone());
+    for (verdicts, last) in [
+        ([Verdict::Accept, discard("rude"), Verdict::Accept], discard("rude")),
+        ([discard(""), discard("wrong"), discard("late")], discard("wrong")),
+        ([revise("longer"), discard("rude"), revise("")], discard("rude")),
+        ([Verdict::Accept, Verdict::Accept, Verdict::Accept], Verdict::Accept),
+    ] {
+        let agent = Agent::new("a", strategy(&home, asks())).attempts(1);
+        let agent = verdicts.into_iter().fold(agent, |agent, one| agent.referee(Says::these([one])));
+        let result = agents.run(&agent, Request::text("hi").context("c")).await.unwrap();
+        assert_eq!((result.status, &result.verdict), (Status::Completed, &last));
+        assert_eq!(result.is_committed(), last == Verdict::Accept);
+        let kept = if result.is_committed() { "append hi|Hello." } else { "append " };
+        assert_eq!(memory.log()[memory.log().len() - 2], kept, "what is discarded is not remembered");
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_076_a_revision_begins_anew_within_its_budget_and_only_of_what_completed() {
+    let counted = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&counted);
+    let home = Home::new().node("counts", move |call| {
+        let (seen, board) = (Arc::clone(&seen), &mut *call.board);
+        Box::pin(async move {
+            let found = (board.get("made").cloned(), board.text("revision").to_owned());
+            seen.lock().unwrap().push((call.scope.run_id().clone(), found));
+            Ok(board.set("made", true)?)
+        })
+    });
+    let counts = || strategy(&home, graph(json!([{"id": "n", "type": "counts"}]), &[]));
+    let twice = Agent::new("a", counts()).attempts(2).referee(Says::these([revise("no"), revise("longer")]));
+    let result = agents(&home).run(&twice, Request::text("hi")).await.unwrap();
+    assert_eq!((result.attempts, result.verdict.clone()), (2, revise("no")), "the last attempt counts");
+    let run = result.run_id.clone();
+    let fresh = |revision: &str| (run.clone(), (None, revision.to_owned()));
+    assert_eq!(*counted.lock().unwrap(), [fresh(""), fresh("longer")], "on fresh boards, with one run id");
+    assert_eq!(agents(&home).resume(&twice, &run).await.unwrap().attempts, 2, "and so it is on record");
+    counted.lock().unwrap().clear();
+    let once = Agent::new("a", counts()).attempts(1).referee(Says::these([revise("longer")]));
+    let result = agents(&home).run(&once, Request::text("hi")).await.unwrap();
+    assert_eq!((result.attempts, result.verdict, counted.lock().unwrap().len()), (1, revise("longer"), 1));
+    let home = home.node("fails", |_| Box::pin(async { Err(Error::permanent("broken")) }));
+    let says = Says::these([revise("again"), revise("again")]);
+    let failing = strategy(&home, graph(json!([{"id": "n", "type": "fails"}]), &[]));
+    let result =
+        agents(&home).run(&Agent::new("a", failing).referee(says), Request::text("hi")).await.unwrap();
+    assert_eq!((result.status, result.attempts), (Status::Failed, 1));
+}
+
+/// Counts beginnings and ends of runs, and panics at every event.
+#[derive(Clone, Default)]
+struct Panics(Arc<Mutex<[u32; 2]>>);
+
+impl Panics {
+    fn count(&self, event: &Event) -> ! {
+        let mut counts = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        counts[0] += u32::from(matches!(event.kind, EventKind::RunStarted { .. }));
+        counts[1] += u32::from(matches!(event.kind, EventKind::RunEnded(_)));
+        drop(counts);
+        panic!("not today")
+    }
+}
+
+impl Observer for Panics {
+    fn observe(&self, event: &Event) {
+        self.count(event)
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_077_whoever_watches_may_panic_and_hears_of_the_beginning_and_the_end_once_each() {
+    let home = Home::new();
+    let agent = Agent::new("a", strategy(&home, asks()));
+    let (observer, listener) = (Panics::default(), Panics::default());
+    let agents = Agents::new(home.builder().observer(observer.clone()).build());
+    let heard = listener.clone();
+    let result = agents.run(&agent, Request::text("hi")).on_event(move |event| heard.count(event)).await;
+    let result = result.unwrap();
+    assert_eq!((result.status, result.text().as_str()), (Status::Completed, "Hello."));
+    assert_eq!((*observer.0.lock().unwrap(), *listener.0.lock().unwrap()), ([1, 1], [1, 1]));
+}
+
+/// Says when it is dropped.
+struct Gone(Arc<Mutex<bool>>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        // Whoever does not wait for it is too early.
+        std::thread::sleep(Duration::from_millis(100));
+        *self.0.lock().unwrap() = true;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flowcraft_204_a_task_that_fails_says_why_and_stopping_waits_for_those_under_way() {
+    let (gone, began) = (Arc::new(Mutex::new(false)), Arc::new(tokio::sync::Notify::new()));
+    let (dropped, begin) = (Arc::clone(&gone), Arc::clone(&began));
+    let home = Home::new().node("fails", |_| Box::pin(async { Err(Error::permanent("broken")) })).node(
+        "hangs",
+        move |_| {
+            let (gone, begin) = (Gone(Arc::clone(&dropped)), Arc::clone(&begin));
+            Box::pin(async move {
+                begin.notify_one();
+                std::future::pending::<()>().await;
+                drop(gone);
+                Ok(())
+            })
+        },
+    );
+    let of = |kind: &str| Agent::new(kind, strategy(&home, graph(json!([{"id": "n", "type": kind}]), &[])));
+    let (fails, hangs) = (of("fails"), of("hangs"));
+    let agents = agents(&home);
+    let tasks = agents.tasks().unwrap();
+    let failed = agents.submit(&fails, Request::text("hi")).await.unwrap();
+    let failed = tasks.wait(&failed).await.unwrap();
+    assert_eq!((failed.status, failed.stage), (Status::Failed, Stage::Failed));
+    assert!(failed.error.unwrap().contains("broken"));
+    let told = |event: &Event| {
+        event.run == failed.run
+            && matches!(&event.kind, EventKind::RunEnded(end) if end.status == RunStatus::Failed)
+    };
+    assert_eq!(home.heard.all().iter().filter(|event| told(event)).count(), 1);
+    let hanging = agents.submit(&hangs, Request::text("hi")).await.unwrap();
+    began.notified().await;
+    assert_eq!(tasks.get(&hanging).await.unwrap().unwrap().status, Status::Working);
+    agents.stop().await;
+    assert!(*gone.lock().unwrap(), "it was ended, and waited for");
+    let left = tasks.get(&hanging).await.unwrap().unwrap();
+    assert_eq!((left.status, left.stage, left.error), (Status::Interrupted, Stage::Claimed, None));
+    tasks.cancel(&hanging, "enough").await.unwrap();
+    assert_eq!(tasks.get(&hanging).await.unwrap().unwrap().error.unwrap(), "cancelled: enough");
+}
+
+/// Waits until something is so.
+async fn until<F: Future<Output = bool>>(is_so: impl Fn() -> F) {
+    while !is_so().await {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_206_a_task_is_begun_later_and_a_repeated_one_once_at_a_time() {
+    let home = Home::new();
+    let waits = graph(json!([{"id": "ok", "type": "approval"}]), &[]);
+    let (quick, slow) =
+        (Agent::new("quick", strategy(&home, asks())), Agent::new("slow", strategy(&home, waits)));
+    let agents = agents(&home).team([quick.clone(), slow.clone()]);
+    let tasks = agents.tasks().unwrap();
+    let far = agents.schedule(&quick, Request::text("hi"), When::after("1h").unwrap()).await.unwrap();
+    let soon = agents.schedule(&quick, Request::text("hi"), When::after("1ms").unwrap()).await.unwrap();
+    assert_eq!(tasks.wait(&soon).await.unwrap().status, Status::Completed);
+    assert_eq!(tasks.get(&far).await.unwrap().unwrap().stage, Stage::Pending, "it is not begun at once");
+    assert!(When::after("5x").unwrap_err().to_string().contains("5x"));
+
+    let every = || When::cron("@every 1ms", None).unwrap();
+    let repeats = agents.schedule(&slow, Request::text("hi").task("t"), every()).await.unwrap();
+    let fired = |times| {
+        let (store, repeats) = (&home.store, &repeats);
+        move || async move {
+            let run = store.run(repeats).await.unwrap().unwrap();
+            assert!(!run.status.is_final(), "{run:?}");
+            run.generation.number >= times
+        }
+    };
+    // Whoever does not know an agent leaves its tasks to others.
+    let others = super::agents::agents(&home).team([quick.clone()]);
+    tokio::select! {
+        ended = others.attend() => ended.unwrap(),
+        () = until(fired(6)) => {}
+    }
+    let begun = tasks.list(Some("slow")).await.unwrap();
+    assert_eq!((begun.len(), begun[0].task_id.as_deref()), (1, Some("t")), "one at a time");
+    until(|| async { tasks.get(&begun[0].run).await.unwrap().unwrap().status == Status::InputRequired })
+        .await;
+    home.answer(&begun[0].run, Answer::approve()).await;
+    until(|| async { tasks.list(Some("slow")).await.unwrap().len() == 2 }).await;
+    assert_eq!(tasks.get(&begun[0].run).await.unwrap().unwrap().status, Status::Completed);
+    agents.stop().await;
+    assert_eq!(tasks.get(&far).await.unwrap().unwrap().stage, Stage::Pending, "it waits for another process");
+    let refused = agents.schedule(&quick, Request::text("hi"), every()).await;
+    assert!(matches!(refused, Err(AgentError::Stopped)));
+}
+
+#[tokio::test]
+async fn flowcraft_206_jobs_are_as_configured_and_what_was_scheduled_otherwise_stays() {
+    let home = Home::new();
+    let agent = Agent::new("a", strategy(&home, asks()));
+    let agents = agents(&home).team([agent.clone()]);
+    let dynamic = agents.schedule(&agent, Request::text("hi"), When::cron("@daily", None).unwrap());
+    let dynamic = dynamic.await.unwrap();
+    let job = |name: &str, cron: &str| json!({"name": name, "cron": cron, "request": {"message": Message::user(name)}});
+    let jobs = |jobs: &[Value]| -> Vec<Job> {
+        jobs.iter().map(|job| serde_json::from_value(job.clone()).unwrap()).collect()
+    };
+    let mut disabled = job("off", "@daily");
+    disabled["disabled"] = json!(true);
+    let (daily, empty, wrong) = (job("daily", "0 9 * * *"), job("empty", ""), job("wrong", "99 * * * *"));
+    let left_out = agents.sync(&agent, &jobs(&[daily.clone(), empty, wrong, disabled])).await.unwrap();
+    assert_eq!(left_out.keys().collect::<Vec<_>>(), ["empty", "off", "wrong"]);
+    assert!(left_out["wrong"].contains("minute `99`"), "{left_out:?}");
+    let active = || async {
+        let query = RunQuery { workflow: Some("convoke.repeats".to_owned()), ..RunQuery::default() };
+        let runs = home.store.runs(&query).await.unwrap();
+        let runs = runs.into_iter().filter(|run| !run.status.is_final());
+        let mut runs: Vec<_> = runs.map(|run| (run.launch.labels.get("job").cloned(), run.id)).collect();
+        runs.sort();
+        runs
+    };
+    let before = active().await;
+    let jobs_of = |active: &[(Option<String>, RunId)]| -> Vec<String> {
+        active.iter().filter_map(|(job, _)| job.clone()).collect()
+    };
+    assert_eq!((jobs_of(&before), &before[0]), (vec!["daily".to_owned()], &(None, dynamic.clone())));
+    agents.sync(&agent, &jobs(&[daily, job("weekly", "@weekly")])).await.unwrap();
+    let after = active().await;
+    assert_eq!(jobs_of(&after), ["daily", "weekly"]);
+    assert_eq!(after[..2], before, "what is as it was stays");
+    agents.sync(&agent, &jobs(&[job("daily", "0 10 * * *")])).await.unwrap();
+    until(|| async { active().await.len() == 2 }).await;
+    let changed = active().await;
+    assert_eq!((jobs_of(&changed), &changed[0].1), (vec!["daily".to_owned()], &dynamic));
+    assert_ne!(changed[1], before[1], "what is other begins anew");
+}
+
+#[tokio::test]
+async fn flowcraft_207_without_somebody_to_begin_it_nothing_is_scheduled() {
+    let home = Home::new();
+    let agent = Agent::new("a", strategy(&home, asks()));
+    for when in [When::after("1m").unwrap(), When::cron("@daily", None).unwrap()] {
+        let error = agents(&home).schedule(&agent, Request::text("hi"), when.clone()).await.unwrap_err();
+        assert!(matches!(error, AgentError::NotOfTheTeam { .. }), "{error}");
+        let homeless = Agents::new(Runtime::new()).team([agent.clone()]);
+        assert!(homeless.schedule(&agent, Request::text("hi"), when).await.is_err(), "it takes a store");
+    }
+    assert!(agents(&home).tasks().unwrap().list(None).await.unwrap().is_empty(), "nothing is begun at once");
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! What is told of a conversation: its summary, what was said last, and what fits the words of now.
 
 use convoke_agent::memory::{Recollection, Remark};
-use convoke_sqlite::{PackedVector, any_word, fuse};
+use convoke_sqlite::{any_word, fuse};
 use rusqlite::{Connection, params};
 
+use super::meaning::{CANDIDATES, Meaning};
 use super::remarks::{TOLD, WINDOW_BYTES, WORTH_BYTES, beginning_of, remark, summary};
 use crate::database::StorageError;
 
@@ -11,10 +12,6 @@ use crate::database::StorageError;
 const RECENT_BYTES: usize = WINDOW_BYTES + WORTH_BYTES + 2 * TOLD;
 /// So many that fit are told.
 const RECALLED: usize = 5;
-/// So many of either way are put together.
-const CANDIDATES: i64 = 30;
-/// Vectors that have less than this in common have nothing to do with each other.
-const LEAST_SIMILAR: f32 = 0.2;
 
 /// What is told of a conversation to whoever says these words in this run.
 pub(super) fn assemble(
@@ -22,15 +19,16 @@ pub(super) fn assemble(
     conversation: i64,
     run: &str,
     words: &str,
-    vector: Option<&(String, PackedVector)>,
+    meaning: Option<&Meaning>,
 ) -> Result<Recollection, StorageError> {
     let (summary, summarized) = summary(connection, conversation)?;
     let recent = recent(connection, conversation, run, summarized)?;
     let before = recent.first().map_or(i64::MAX, |(id, _)| *id);
-    let mut lists = vec![by_words(connection, conversation, run, before, words)?];
-    if let Some(vector) = vector {
-        lists.push(by_meaning(connection, conversation, run, before, vector)?);
+    let mut lists = Vec::new();
+    if let Some(meaning) = meaning {
+        lists.push(by_meaning(connection, conversation, run, before, meaning)?);
     }
+    lists.push(by_words(connection, conversation, run, before, words)?);
     let mut one = connection.prepare_cached("SELECT id, role, text, said FROM remarks WHERE id = ?1")?;
     let recalled = fuse(&lists).into_iter().take(RECALLED).map(|(id, _)| Ok(one.query_row([id], remark)?.1));
     let recalled = recalled.collect::<Result<Vec<Remark>, StorageError>>()?;
@@ -72,8 +70,10 @@ fn by_words(
     let sql = "SELECT r.id FROM remark_words AS w JOIN remarks AS r ON r.id = w.rowid
          WHERE remark_words MATCH ?1 AND r.conversation = ?2 AND r.run <> ?3 AND r.id < ?4 ORDER BY w.rank, r.id LIMIT ?5";
     let mut found = connection.prepare_cached(sql)?;
-    let found =
-        found.query_map(params![any_word(words), conversation, run, before, CANDIDATES], |row| row.get(0))?;
+    let found = found
+        .query_map(params![any_word(words), conversation, run, before, CANDIDATES as i64], |row| {
+            row.get(0)
+        })?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
@@ -82,21 +82,10 @@ fn by_meaning(
     conversation: i64,
     run: &str,
     before: i64,
-    (embedder, vector): &(String, PackedVector),
+    meaning: &Meaning,
 ) -> Result<Vec<i64>, StorageError> {
     let sql =
         "SELECT id, packed FROM remarks WHERE conversation = ?1 AND run <> ?2 AND id < ?3 AND embedder = ?4";
     let mut found = connection.prepare_cached(sql)?;
-    let mut found = found.query(params![conversation, run, before, embedder])?;
-    let mut near: Vec<(f32, i64)> = Vec::new();
-    while let Some(row) = found.next()? {
-        let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-        if let Some(similarity) = vector.similarity(packed).filter(|similarity| *similarity >= LEAST_SIMILAR)
-        {
-            near.push((similarity, row.get(0)?));
-        }
-    }
-    near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-    near.truncate(CANDIDATES as usize);
-    Ok(near.into_iter().map(|(_, id)| id).collect())
+    meaning.nearest(found.query(params![conversation, run, before, meaning.embedder])?)
 }

@@ -10,6 +10,7 @@
 
 mod assemble;
 mod kind;
+mod meaning;
 mod remarks;
 mod session;
 mod store;
@@ -33,7 +34,7 @@ pub use tools::all;
 
 const LAYOUT: FileSchema = FileSchema {
     application: 0x436e_766d,
-    steps: &[include_str!("1.sql"), include_str!("2.sql"), include_str!("3.sql")],
+    steps: &[include_str!("1.sql"), include_str!("2.sql"), include_str!("3.sql"), include_str!("4.sql")],
     // They keep the index of words.
     triggers: Triggers::Ours,
 };
@@ -110,7 +111,7 @@ impl Memory {
         self
     }
 
-    /// Finds what was said in conversations by what it means too, and not by its words only.
+    /// Finds what is remembered by what it means too, and not by its words only.
     #[must_use]
     pub fn embedder(mut self, embedder: LazyEmbedder) -> Self {
         self.embedder = embedder;

@@ -2,10 +2,10 @@
 
 use convoke_agent::memory::{Remark, Unsummarized};
 use convoke_core::{Role, Timestamp};
-use convoke_sqlite::PackedVector;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde_json::{Map, Value};
 
+use super::meaning::Meaning;
 use crate::database::StorageError;
 
 /// So many things may have been said in one conversation.
@@ -39,8 +39,7 @@ pub struct RememberedConversation {
 pub(super) struct NewRemark {
     pub(super) role: Role,
     pub(super) text: String,
-    /// Who made its vector, and the vector.
-    pub(super) vector: Option<(String, PackedVector)>,
+    pub(super) meaning: Option<Meaning>,
 }
 
 pub(super) fn conversations(
@@ -96,7 +95,7 @@ pub(super) fn append(
     let conversation = made(transaction, scope, name)?;
     for (ordinal, remark) in said.iter().enumerate() {
         let (embedder, packed) =
-            remark.vector.as_ref().map(|(name, vector)| (name, vector.as_bytes())).unzip();
+            remark.meaning.as_ref().map(|meaning| (&meaning.embedder, meaning.vector.as_bytes())).unzip();
         transaction.execute(
             "INSERT OR IGNORE INTO remarks (conversation, run, key, ordinal, role, text, said, embedder, packed)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",

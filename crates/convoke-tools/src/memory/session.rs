@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use convoke_agent::memory::{Memories, MemorySession, Recollection, Unsummarized};
 use convoke_core::{BoxFuture, EmbeddingPurpose, Error, IdempotencyKey, Message, Role, RunId};
-use convoke_sqlite::PackedVector;
 use rusqlite::{Connection, Transaction};
 use serde_json::{Map, Value};
 
@@ -88,23 +87,6 @@ impl ConversationMemory {
         let (scope, name) = (Arc::clone(&self.memory.workspace), Arc::clone(&self.name));
         database::write(&self.memory.database, move |transaction| work(transaction, (&scope, &name))).await
     }
-
-    /// The vectors of these texts; none if there is nothing that makes them, or it cannot. Words find them all the same.
-    async fn vectors(
-        &self,
-        texts: Vec<String>,
-        purpose: EmbeddingPurpose,
-    ) -> Vec<Option<(String, PackedVector)>> {
-        let count = texts.len();
-        let Ok(Some(embedder)) = self.memory.embedder.get().await else { return vec![None; count] };
-        match embedder.embed(texts, purpose).await {
-            Ok(embedded) if embedded.vectors.len() == count => {
-                let packed = embedded.vectors.iter().map(|vector| PackedVector::of(vector));
-                packed.map(|vector| Some((embedder.name().to_owned(), vector))).collect()
-            }
-            _ => vec![None; count],
-        }
-    }
 }
 
 impl MemorySession for ConversationMemory {
@@ -126,9 +108,9 @@ impl MemorySession for ConversationMemory {
     ) -> BoxFuture<'a, Result<Recollection, Error>> {
         Box::pin(async move {
             let (text, run) = (words.text(), run.as_str().to_owned());
-            let vector = self.vectors(vec![text.clone()], EmbeddingPurpose::Query).await.pop().flatten();
+            let meaning = self.memory.meaning_of_query(&text).await;
             let look = move |connection: &Connection, conversation| {
-                assemble(connection, conversation, &run, &text, vector.as_ref())
+                assemble(connection, conversation, &run, &text, meaning.as_ref())
             };
             self.read(look).await
         })
@@ -152,11 +134,11 @@ impl MemorySession for ConversationMemory {
                 .map(|(role, text)| (role, text[..text.floor_char_boundary(MOST_KEPT)].to_owned()))
                 .collect();
             let texts = spoken.iter().map(|(_, text)| text.clone()).collect();
-            let vectors = self.vectors(texts, EmbeddingPurpose::Document).await;
-            let new = spoken.into_iter().zip(vectors).map(|((role, text), vector)| NewRemark {
+            let meanings = self.memory.meanings(texts, EmbeddingPurpose::Document).await;
+            let new = spoken.into_iter().zip(meanings).map(|((role, text), meaning)| NewRemark {
                 role,
                 text,
-                vector,
+                meaning,
             });
             let new: Vec<NewRemark> = new.collect();
             let (run, key, now) = (run.as_str().to_owned(), key.as_str().to_owned(), (self.memory.clock)());

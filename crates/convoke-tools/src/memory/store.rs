@@ -1,10 +1,11 @@
 //! Memories in the database.
 
 use convoke_core::Timestamp;
-use convoke_sqlite::any_word;
+use convoke_sqlite::{any_word, fuse};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::kind::{Kind, plain};
+use super::meaning::{CANDIDATES, Meaning};
 use crate::database::{RecordedCall, StorageError, once};
 
 /// So many memories a workspace, or the user, may have.
@@ -17,6 +18,8 @@ const KNOWN_FOR: i64 = 90 * 24 * 3_600 * 1_000_000;
 pub(super) struct NewMemory {
     pub(super) scope: String,
     pub(super) texts: Vec<(Kind, String)>,
+    /// What each of them means.
+    pub(super) meanings: Vec<Option<Meaning>>,
     pub(super) expires: Option<Timestamp>,
 }
 
@@ -46,8 +49,8 @@ pub(super) fn remember(
     transaction.execute("DELETE FROM calls WHERE at < ?1", [now - KNOWN_FOR])?;
     once(transaction, call, || {
         let (mut stored, mut known) = (Vec::new(), Vec::new());
-        for (kind, text) in &saying.texts {
-            let (id, is_new) = keep(transaction, call, saying, *kind, text)?;
+        for ((kind, text), meaning) in saying.texts.iter().zip(&saying.meanings) {
+            let (id, is_new) = keep(transaction, call, saying, (*kind, text), meaning.as_ref())?;
             if is_new { stored.push(id) } else { known.push(id) }
         }
         let count = "SELECT count(*) FROM memories WHERE scope = ?1";
@@ -75,56 +78,79 @@ fn keep(
     transaction: &Transaction<'_>,
     call: &RecordedCall,
     saying: &NewMemory,
-    kind: Kind,
-    text: &str,
+    (kind, text): (Kind, &str),
+    meaning: Option<&Meaning>,
 ) -> Result<(i64, bool), StorageError> {
     let (now, plain) = (call.at.as_micros(), plain(text));
+    let (embedder, packed) = meaning.map(|meaning| (&meaning.embedder, meaning.vector.as_bytes())).unzip();
     let expires = saying.expires.map(Timestamp::as_micros);
     let again = "UPDATE memories SET said = ?3, times = times + 1,
-            expires = CASE WHEN expires IS NULL OR ?4 IS NULL THEN NULL ELSE max(expires, ?4) END
+            expires = CASE WHEN expires IS NULL OR ?4 IS NULL THEN NULL ELSE max(expires, ?4) END,
+            embedder = coalesce(?5, embedder), packed = coalesce(?6, packed)
          WHERE scope = ?1 AND plain = ?2 RETURNING id";
     let again: Option<i64> = transaction
-        .query_row(again, params![saying.scope, plain, now, expires], |row| row.get(0))
+        .query_row(again, params![saying.scope, plain, now, expires, embedder, packed], |row| row.get(0))
         .optional()?;
     if let Some(id) = again {
         return Ok((id, false));
     }
     transaction.execute(
-        "INSERT INTO memories (scope, kind, text, plain, origin, run, path, made, said, times, expires)
-         VALUES (?1, ?2, ?3, ?4, 'agent', ?5, ?6, ?7, ?7, 1, ?8)",
-        params![saying.scope, kind.name(), text, plain, call.run, call.path, now, expires],
+        "INSERT INTO memories (scope, kind, text, plain, origin, run, path, made, said, times, expires, embedder, packed)
+         VALUES (?1, ?2, ?3, ?4, 'agent', ?5, ?6, ?7, ?7, 1, ?8, ?9, ?10)",
+        params![saying.scope, kind.name(), text, plain, call.run, call.path, now, expires, embedder, packed],
     )?;
     Ok((transaction.last_insert_rowid(), true))
 }
 
-/// The memories of a kind that fit the words best.
+/// The memories of a kind that fit the words, or what they mean, best.
 pub(super) fn recall(
     connection: &Connection,
-    workspace: &str,
-    now: Timestamp,
+    (workspace, now): (&str, Timestamp),
     kind: Kind,
-    query: &str,
+    (query, meaning): (&str, Option<&Meaning>),
     limit: usize,
 ) -> Result<Vec<StoredMemory>, StorageError> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM memory_words AS w JOIN memories AS m ON m.id = w.rowid
+    let (now, kind) = (now.as_micros(), kind.name());
+    let mut lists = Vec::new();
+    if let Some(meaning) = meaning {
+        let sql = format!(
+            "SELECT m.id, m.packed FROM memories AS m WHERE {VISIBLE} AND m.kind = ?3 AND m.embedder = ?4"
+        );
+        let mut found = connection.prepare_cached(&sql)?;
+        lists.push(meaning.nearest(found.query(params![workspace, now, kind, meaning.embedder])?)?);
+    }
+    lists.push(by_words(connection, (workspace, now), kind, query)?);
+    let mut one =
+        connection.prepare_cached(&format!("SELECT {COLUMNS} FROM memories AS m WHERE m.id = ?1"))?;
+    let best = fuse(&lists).into_iter().take(limit);
+    best.map(|(id, _)| Ok(one.query_row([id], remembered)?)).collect()
+}
+
+fn by_words(
+    connection: &Connection,
+    (workspace, now): (&str, i64),
+    kind: &str,
+    query: &str,
+) -> Result<Vec<i64>, StorageError> {
+    let whole = format!(
+        "SELECT m.id FROM memory_words AS w JOIN memories AS m ON m.id = w.rowid
          WHERE memory_words MATCH ?5 AND {VISIBLE} AND m.kind = ?3 ORDER BY w.rank, m.said DESC, m.id LIMIT ?4"
     );
-    let (limit, now) = (limit as i64, now.as_micros());
-    let mut found = connection.prepare_cached(&sql)?;
-    let found = found.query_map(params![workspace, now, kind.name(), limit, any_word(query)], remembered)?;
-    let found: Vec<_> = found.collect::<Result<_, _>>()?;
-    if !found.is_empty() {
-        return Ok(found);
-    }
     // Parts of words, and languages that do not write blanks between them.
-    let sql = format!(
-        "SELECT {COLUMNS} FROM memories AS m
+    let parts = format!(
+        "SELECT m.id FROM memories AS m
          WHERE instr(m.plain, ?5) > 0 AND {VISIBLE} AND m.kind = ?3 ORDER BY m.said DESC, m.id LIMIT ?4"
     );
-    let mut found = connection.prepare_cached(&sql)?;
-    let found = found.query_map(params![workspace, now, kind.name(), limit, plain(query)], remembered)?;
-    Ok(found.collect::<Result<_, _>>()?)
+    for (sql, words) in [(whole, any_word(query)), (parts, plain(query))] {
+        let mut found = connection.prepare_cached(&sql)?;
+        let found =
+            found.query_map(params![workspace, now, kind, CANDIDATES as i64, words], |row| row.get(0))?;
+        let found: Vec<i64> = found.collect::<Result<_, _>>()?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Memories of a kind or of all, newest first, and how many there are in all.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_agent::{FunctionTool, ToolContext};
-use convoke_core::{Access, Error, Origin, Tool, ToolEffect};
+use convoke_core::{Access, EmbeddingPurpose, Error, Origin, Tool, ToolEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,7 +114,9 @@ fn remember(memory: &Memory) -> FunctionTool {
             let memory = memory.clone();
             async move {
                 let call = RecordedCall::of(&context, &arguments, (memory.clock)())?;
-                let saying = saying(&memory, &call, arguments).map_err(Error::failed)?;
+                let mut saying = saying(&memory, &call, arguments).map_err(Error::failed)?;
+                let texts = saying.texts.iter().map(|(_, text)| text.clone()).collect();
+                saying.meanings = memory.meanings(texts, EmbeddingPurpose::Document).await;
                 database::write(&memory.database, move |transaction| {
                     store::remember(transaction, &call, &saying)
                 })
@@ -151,7 +153,8 @@ fn saying(memory: &Memory, call: &RecordedCall, arguments: Remember) -> Result<N
         Scope::Workspace => memory.workspace.to_string(),
         Scope::User => String::new(),
     };
-    Ok(NewMemory { scope, texts, expires: days.or(memory.lifetime).map(|time| call.at + time) })
+    let meanings = Vec::new();
+    Ok(NewMemory { scope, texts, meanings, expires: days.or(memory.lifetime).map(|time| call.at + time) })
 }
 
 fn recall(memory: &Memory) -> FunctionTool {
@@ -164,11 +167,12 @@ fn recall(memory: &Memory) -> FunctionTool {
             let memory = memory.clone();
             async move {
                 let (workspace, now) = (Arc::clone(&memory.workspace), (memory.clock)());
+                let meaning = memory.meaning_of_query(&arguments.query).await;
                 database::read(&memory.database, move |connection| {
-                    let mut told = String::new();
+                    let (mut told, seen_by) = (String::new(), (&*workspace, now));
                     for kind in Kind::ALL {
-                        let (query, limit) = (&arguments.query, arguments.limit);
-                        let found = store::recall(connection, &workspace, now, kind, query, limit)?;
+                        let query = (arguments.query.as_str(), meaning.as_ref());
+                        let found = store::recall(connection, seen_by, kind, query, arguments.limit)?;
                         group(&mut told, kind, &found);
                     }
                     Ok(if told.is_empty() { "No relevant memories found".to_owned() } else { told })

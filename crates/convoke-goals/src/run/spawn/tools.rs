@@ -62,7 +62,14 @@ impl SpawnTool {
         let spawned =
             SpawnedAgent { name: order.name(), order, by: Arc::clone(&self.by), called: called.clone() };
         scope.run(&spawned, &mut said).await?;
-        Ok(said)
+        Ok(self.fitting(scope, vec![(spawned.name, said)]).await?.concat())
+    }
+
+    /// Answers of a size that whoever asked for them can read.
+    async fn fitting(&self, scope: &Scope, answers: Vec<(String, String)>) -> Result<Vec<String>, Error> {
+        let Spawner { around, settings, .. } = &*self.by;
+        let answers = around.condensed_everywhere(settings, scope, answers, "").await?;
+        Ok(answers.into_iter().map(|(_, answer)| answer).collect())
     }
 
     async fn spawn_several(
@@ -84,6 +91,7 @@ impl SpawnTool {
             );
         }
         let mut answers = vec![String::new(); names.len()];
+        let spawned = names.clone();
         let parallel = parallel.finally(move |answers, report| {
             for (name, error) in &report.failed {
                 if let Some(index) = names.iter().position(|known| known == name) {
@@ -94,6 +102,7 @@ impl SpawnTool {
         });
         let parallel = parallel.build().map_err(Error::failed)?;
         scope.composing().inline(&parallel, &mut answers).await?;
+        let answers = self.fitting(scope, spawned.into_iter().zip(answers).collect()).await?;
         Ok(serde_json::to_string(&answers)?)
     }
 }
