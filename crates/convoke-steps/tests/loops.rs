@@ -6,8 +6,8 @@ use crate::common::events::{end, told, told_of_steps};
 use crate::common::stored::Home;
 use crate::common::{Oops, Trail, add, blamed, count, millis, run, run_on, waits, watch};
 use convoke_core::{
-    Canceller, Error, ModelError, ModelRequest, Outcome, Recovery, RunStatus, Runtime, StepFailure, Visibility,
-    Workflow,
+    Canceller, Error, ModelError, ModelRequest, Outcome, Recovery, RunStatus, Runtime, StepFailure,
+    Visibility, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{Chain, Func, Loop, OnError, StepExt, StepsError, func, task_boxed};

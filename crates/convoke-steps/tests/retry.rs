@@ -14,8 +14,8 @@ use convoke_core::{
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{
-    Chain, Func, InvalidRetryPolicy, Join, OnError, Parallel, Retry, RetryPolicy, StepExt, ToolStep, func, prompt,
-    task_boxed,
+    Chain, Func, InvalidRetryPolicy, Join, OnError, Parallel, Retry, RetryPolicy, StepExt, ToolStep, func,
+    prompt, task_boxed,
 };
 use serde_json::{Value, json};
 
