@@ -245,7 +245,7 @@ fn fails_twice(left: fn() -> Error, right: fn() -> Error, tries: &Arc<AtomicU64>
 
 #[tokio::test(start_paused = true)]
 async fn branches_are_tried_again_only_if_that_may_help_all_that_failed() {
-    let (busy, wrong): (fn() -> Error, fn() -> Error) = (overloaded, || Error::permanent("wrong"));
+    let [busy, wrong]: [fn() -> Error; 2] = [overloaded, || Error::permanent("wrong")];
     for (left, right, expected) in [(busy, busy, 6), (busy, wrong, 2), (wrong, busy, 2), (wrong, wrong, 2)] {
         let tries = Arc::default();
         let outcome = run(Retry::new(fails_twice(left, right, &tries), attempts(3))).await;

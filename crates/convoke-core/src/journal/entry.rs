@@ -5,8 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::RecordedCall;
-use super::STEP_TIMEOUT;
+use super::{RecordedCall, STEP_TIMEOUT};
 use crate::error::RecordedError;
 use crate::intercept::Labels;
 use crate::{Digest, Error, Path, RunId, Timestamp};

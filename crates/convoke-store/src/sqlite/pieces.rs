@@ -243,6 +243,14 @@ mod tests {
         assert_eq!(lengths, [2057, 693, 448, 433, 182, 979, 557, 513, 138]);
         let zeros: Vec<usize> = Pieces(&[0; 9_000]).map(<[u8]>::len).collect();
         assert_eq!(zeros, [LONGEST, LONGEST, 9_000 - 2 * LONGEST]);
+        // The first two bytes that are looked at can be the end already.
+        let first = |pair: [u8; 2]| {
+            let mut content = [0; 2 * SHORTEST];
+            content[SHORTEST - 1..=SHORTEST].copy_from_slice(&pair);
+            end_of_first(&content)
+        };
+        let shortest = (0..4_096_u16).map(|pair| first(pair.to_le_bytes())).min().unwrap();
+        assert!((SHORTEST..=SHORTEST + 1).contains(&shortest), "{shortest}");
     }
 
     #[test]
