@@ -214,6 +214,43 @@ async fn a_call_is_not_begun_when_there_is_no_time_left_for_it_also_when_the_run
     assert_eq!(tool.calls(), 0);
 }
 
+/// Each way to run out of time before a call: of a model, of a tool that may be repeated, of one that may not.
+#[tokio::test(start_paused = true)]
+async fn a_call_for_which_there_was_no_time_does_not_count_as_made_when_its_run_is_resumed() {
+    let reads = TestTool::gives("look", "sunny");
+    let tools: [Arc<dyn Tool>; 2] = [Arc::new(reads.clone()), Arc::new(slow_payment())];
+    let late = task_boxed("late", move |scope, trail: &mut Trail| {
+        let tools = tools.clone();
+        Box::pin(async move {
+            let limited = scope.composing().child_with_timeout("limited", millis(10));
+            tokio::time::sleep(millis(20)).await;
+            let model = scope.default_model()?;
+            let reply = limited.model(&model, ModelRequest::new("well?"), Visibility::Hidden).await;
+            trail.count += u64::from(matches!(reply, Err(Error::TimedOut(_))));
+            for tool in tools {
+                let name = tool.spec().name().to_owned();
+                let call = ToolCall { id: "c".to_owned(), name, arguments: json!({}) };
+                let result = limited.tool_scope(&*tool, None).tool(&tool, &call).await;
+                trail.count += u64::from(matches!(result, Err(Error::TimedOut(_))));
+            }
+            Ok(())
+        })
+    });
+    let (home, workflow) =
+        (Home::new(echo()), Workflow::new(Chain::new("main").then(late).then(asks("well?"))));
+    let before = home.start(&workflow, Trail::default()).await;
+    assert_eq!((before.status, before.state.count), (RunStatus::Suspended, 3), "{:?}", before.error);
+    home.answer(&before.run, "well?", Answer::text("well")).await;
+    let after = home.resume(&workflow, &before.run).await;
+    assert_eq!((after.status, after.state.count), (RunStatus::Completed, 3), "{:?}", after.error);
+    for totals in [before.totals, after.totals] {
+        assert_eq!((totals.model_calls, totals.tool_calls), (0, 0));
+    }
+    let spent = History::load(&**home.store(), &before.run).await.unwrap().spent();
+    assert_eq!((spent.model_calls, spent.tool_calls), (0, 0));
+    assert_eq!((home.model.calls(), reads.calls()), (0, 0));
+}
+
 #[tokio::test]
 async fn a_divergence_shows_both_requests_and_cuts_long_ones() {
     let asking = |words: String| {

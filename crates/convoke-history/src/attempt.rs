@@ -38,7 +38,7 @@ pub struct Attempt {
     pub error: Option<RecordedError>,
     /// What a model call that failed had used until then.
     used_in_vain: Option<Usage>,
-    /// Whether a tool was not called after all.
+    /// Whether a model or a tool was not called after all.
     was_not_made: bool,
     /// Whether it is a call of a model that was given up when the run was stopped.
     is_interrupted: bool,
@@ -83,7 +83,7 @@ impl Attempt {
             }
             Phase::Finished => {
                 self.ended = mark;
-                self.was_not_made = entry.effect == EffectKind::Tool && !entry.was_made();
+                self.was_not_made = !entry.was_made();
                 self.began = self.began.or_else(|| written_beginning(entry));
             }
             // A call of a model that was interrupted has this entry alone: how far it had come.
@@ -138,19 +138,18 @@ impl Attempt {
 
     /// What it spent.
     pub(super) fn spent(&self, kind: EffectKind) -> Spent {
-        // A call that the budget did not allow was never made.
-        let made = !matches!(self.error, Some(RecordedError::Budget(_)));
-        let is_call = kind == EffectKind::Model && made && self.ended.is_some();
+        let is_call = kind == EffectKind::Model && !self.was_not_made && self.ended.is_some();
         let is_unpriced = is_call && !is_priced(self.usage(), self.error.as_ref());
         let mut usage = self.usage().unwrap_or_default();
         // A call that was refused before it could cost anything is known to have cost nothing.
         usage.cost = usage.cost.or((is_call && !is_unpriced).then_some(Money::ZERO));
+        let is_within_budget = !matches!(self.error, Some(RecordedError::Budget(_)));
         Spent {
             model_calls: u64::from(is_call),
             unpriced_calls: u64::from(is_unpriced),
             tool_calls: u64::from(kind == EffectKind::Tool && !self.was_not_made),
             usage,
-            failures: u64::from(self.is_failure() && made && !self.is_interrupted),
+            failures: u64::from(self.is_failure() && is_within_budget && !self.is_interrupted),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The loop step: a step again and again.
 
-use convoke_core::{BoxFuture, Error, EventKind, Nature, Outline, Scope, Step};
+use convoke_core::{BoxFuture, CategorisedError, Error, EventKind, Nature, Outline, Scope, Step};
 
 use crate::StepsError;
 use crate::on_error::{AfterChild, Member, OnError};
@@ -109,21 +109,27 @@ impl<S: Send + 'static> Step<S> for Loop<S> {
             if matches!(self.exit, Exit::After(0)) {
                 return Ok(());
             }
+            let mut has_failed = false;
             for round in 1..=self.max_iterations {
                 let body = self.body.open(scope)?;
                 if scope.has_listeners() {
                     scope.emit(EventKind::LoopIteration { iteration: round }).await;
                 }
-                match self.body.run_in(&body, scope, state).await? {
+                let ended = self.body.run_in(&body, scope, state).await?;
+                has_failed = ended == AfterChild::Skip;
+                match ended {
                     AfterChild::Go if self.is_done(state, round) => return Ok(()),
                     AfterChild::Go | AfterChild::Skip => {}
                     AfterChild::Stop => return Ok(()),
                 }
             }
+            let out_of_rounds = StepsError::MaxIterations { limit: self.max_iterations };
             match self.exit {
                 // The last round may have failed harmlessly; it counts all the same.
                 Exit::After(times) if self.max_iterations >= times => Ok(()),
-                _ => Err(Error::failed(StepsError::MaxIterations { limit: self.max_iterations })),
+                // Tried again, that round might have been the one.
+                _ if has_failed => Err(Error::failed(out_of_rounds)),
+                _ => Err(Error::failed(CategorisedError::of_step(out_of_rounds))),
             }
         })
     }

@@ -3,9 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::events::{end, told, told_of_steps};
+use crate::common::stored::Home;
 use crate::common::{Oops, Trail, add, blamed, count, millis, run, run_on, waits, watch};
-use convoke_core::{Canceller, Error, Outcome, Recovery, RunStatus, Runtime, StepFailure, Workflow};
-use convoke_steps::{Chain, Func, Loop, OnError, StepExt, StepsError, func};
+use convoke_core::{
+    Canceller, Error, ModelError, ModelRequest, Outcome, Recovery, RunStatus, Runtime, StepFailure,
+    Visibility, Workflow,
+};
+use convoke_models::{Match, Reply, ScriptedModel};
+use convoke_steps::{Chain, Func, Loop, OnError, StepExt, StepsError, func, task_boxed};
 
 fn until(times: u64) -> Loop<Trail> {
     Loop::until("loop", count("body"), move |trail: &Trail| trail.count >= times)
@@ -231,4 +236,44 @@ async fn a_maximum_below_the_times_is_an_error() {
     let none = run(until(1).max_iterations(0)).await;
     assert!(is_exhausted(&none.error.unwrap(), 0));
     assert_eq!(none.state.count, 0);
+}
+
+/// A loop of three rounds that goes on whatever becomes of them, and is done when a model says so; its calls fail where they are told
+/// to. Asked of it: what it has heard.
+fn listening() -> Loop<Trail> {
+    let listen = task_boxed("listen", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            let (model, request) = (scope.default_model()?, ModelRequest::new(format!("{:?}?", trail.steps)));
+            trail.steps.push(scope.model(&model, request, Visibility::Hidden).await?.text());
+            Ok(())
+        })
+    });
+    let is_done = |trail: &Trail| trail.steps.iter().any(|said| said == "done");
+    Loop::until("loop", listen, is_done).max_iterations(3).on_error(OnError::Continue)
+}
+
+async fn resumed(replies: [Option<&str>; 4]) -> (ScriptedModel, [Outcome<Trail>; 2]) {
+    let replies = replies.map(|reply| match reply {
+        Some(text) => Reply::text(text),
+        None => Reply::error(ModelError::of_status(400, "no")),
+    });
+    let home = Home::new(ScriptedModel::builder().when(Match::any(), replies).build());
+    let workflow = Workflow::new(Chain::new("main").then(listening()));
+    let failed = home.start(&workflow, Trail::default()).await;
+    assert!(is_exhausted(failed.error.as_ref().unwrap(), 3));
+    let resumed = home.resume(&workflow, &failed.run).await;
+    (home.model, [failed, resumed])
+}
+
+#[tokio::test]
+async fn a_loop_out_of_rounds_that_coped_with_a_failure_does_not_perform_it_anew_when_its_run_is_resumed() {
+    let (model, [failed, resumed]) = resumed([None, Some("a"), Some("b"), Some("done")]).await;
+    assert!(is_exhausted(&resumed.error.unwrap(), 3), "it is as it was");
+    assert_eq!((resumed.state, model.calls()), (failed.state, 3));
+}
+
+#[tokio::test]
+async fn a_loop_whose_last_round_failed_has_that_round_again_when_its_run_is_resumed() {
+    let (model, [_, resumed]) = resumed([Some("a"), None, None, Some("done")]).await;
+    assert_eq!((resumed.completed().unwrap().steps.join(","), model.calls()), ("a,done".to_owned(), 4));
 }

@@ -14,7 +14,8 @@ use convoke_core::{
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{
-    Chain, Func, InvalidRetryPolicy, OnError, Retry, RetryPolicy, StepExt, ToolStep, func, prompt, task_boxed,
+    Chain, Func, InvalidRetryPolicy, Join, OnError, Parallel, Retry, RetryPolicy, StepExt, ToolStep, func,
+    prompt, task_boxed,
 };
 use serde_json::{Value, json};
 
@@ -227,6 +228,43 @@ fn gains_131_no_words_in_a_message_decide_that_it_is_tried_again() {
         assert!(passes(io::Error::from(kind).into()), "{kind}");
     }
     assert!(!passes(io::Error::from(ErrorKind::PermissionDenied).into()));
+}
+
+/// Fails in two branches, and counts how often.
+fn fails_twice(left: fn() -> Error, right: fn() -> Error, tries: &Arc<AtomicU64>) -> Parallel<Trail> {
+    let branch = |name: &str, error: fn() -> Error| {
+        let tries = Arc::clone(tries);
+        func(name, move |_: &mut Trail| {
+            tries.fetch_add(1, Ordering::SeqCst);
+            Err(error())
+        })
+    };
+    let both = Parallel::builder("both", Join::all().finish_rest());
+    both.branch(branch("left", left), |_, _| {}).branch(branch("right", right), |_, _| {}).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn branches_are_tried_again_only_if_that_may_help_all_that_failed() {
+    let [busy, wrong]: [fn() -> Error; 2] = [overloaded, || Error::permanent("wrong")];
+    for (left, right, expected) in [(busy, busy, 6), (busy, wrong, 2), (wrong, busy, 2), (wrong, wrong, 2)] {
+        let tries = Arc::default();
+        let outcome = run(Retry::new(fails_twice(left, right, &tries), attempts(3))).await;
+        assert_eq!((outcome.status, tries.load(Ordering::SeqCst)), (RunStatus::Failed, expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn branches_are_tried_again_when_the_longest_wait_that_one_of_them_asked_for_is_over() {
+    fn later(wait: u64) -> Error {
+        Error::failed(CategorisedError::new(Category::Transient, "busy").with_retry_after(millis(wait)))
+    }
+    let sides: [fn() -> Error; 3] = [|| later(70), || later(300), overloaded];
+    for (left, right, expected) in [(0, 1, 300), (1, 0, 300), (2, 0, 70), (0, 2, 70)] {
+        let began = tokio::time::Instant::now();
+        let both = fails_twice(sides[left], sides[right], &Arc::default());
+        assert_eq!(run(Retry::new(both, attempts(2))).await.status, RunStatus::Failed);
+        assert_eq!(began.elapsed().as_millis(), expected, "on the paused clock");
+    }
 }
 
 #[tokio::test(start_paused = true)]

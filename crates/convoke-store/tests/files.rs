@@ -59,8 +59,11 @@ fn a_database_in_which_nothing_was_ever_made_becomes_a_store() {
     let file = folder.path().join("runs.db");
     Connection::open(&file).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
     assert!(file.metadata().unwrap().len() > 0);
+    assert_eq!(SqliteStore::is_uninitialized(&file), Ok(true));
     drop(SqliteStore::open(&file).unwrap());
-    drop(SqliteStore::open_read_only(&file).unwrap());
+    assert_eq!(SqliteStore::is_uninitialized(&file), Ok(false));
+    let store = SqliteStore::open_read_only(&file).unwrap();
+    assert!(format!("{store:?}").contains("runs.db"), "{store:?}");
 }
 
 #[test]

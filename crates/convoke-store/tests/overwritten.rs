@@ -9,7 +9,7 @@ use std::path::Path;
 
 use common::{batch, new_run};
 use convoke_core::Store;
-use convoke_core::store::Lease;
+use convoke_core::store::{Lease, OnBusy};
 use convoke_store::SqliteStore;
 
 /// So many that the log is moved into the file.
@@ -46,13 +46,33 @@ async fn it_is_noticed_at_the_next_commit() {
     }
 }
 
+/// Larger files than those that are checked through and through.
+#[tokio::test]
+async fn damage_in_the_entries_of_a_large_store_is_noticed_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    let (store, lease) = store_with(&file, "one", MANY).await;
+    let mut content = fs::read(&file).unwrap();
+    assert!(content.len() > 4 << 20, "{} bytes", content.len());
+    let half = content.len() / 2;
+    content[half..].fill(b'x');
+    fs::write(&file, content).unwrap();
+    let error = store.append(&lease, batch([MANY + 1])).await.unwrap_err();
+    assert!(error.to_string().contains("written over"), "{error}");
+}
+
 #[tokio::test]
 async fn what_other_processes_of_ours_write_into_the_file_is_no_damage() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("runs.db");
     let (one, lease) = store_with(&file, "one", 3).await;
+    // What was given back is for others to write.
+    let given_back = one.create(new_run("two")).await.unwrap();
+    one.release(&given_back);
     let before = file.metadata().unwrap().len();
-    let (_two, _others) = store_with(&file, "two", MANY).await;
+    let two = SqliteStore::open(&file).unwrap();
+    let others = two.claim(&given_back.run, OnBusy::TakeOver).await.unwrap();
+    two.append(&others, batch(1..=MANY)).await.unwrap();
     assert!(file.metadata().unwrap().len() > before, "the log was moved into the file");
     assert_eq!(one.append(&lease, batch([4])).await, Ok(()));
 }

@@ -7,8 +7,8 @@ mod common;
 
 use std::os::unix::fs::PermissionsExt;
 
-use convoke_core::Store;
-use convoke_core::store::Batch;
+use convoke_core::store::{Batch, NewRun, Retention, RunChange, Totals, WaitConditions};
+use convoke_core::{RunStatus, Store};
 use convoke_store::SqliteStore;
 
 #[test]
@@ -40,18 +40,39 @@ async fn what_is_deleted_is_not_in_the_file_any_more() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("convoke.db");
     let store = SqliteStore::open(&path).unwrap();
-    for name in ["kept", "gone"] {
-        let lease = store.create(common::new_run(name)).await.unwrap();
+    for (name, status) in
+        [("kept", RunStatus::Running), ("deleted", RunStatus::Running), ("purged", RunStatus::Completed)]
+    {
+        let outline = Some(format!("{{\"name\":\"a step of the run that is {name}\"}}").into());
+        let lease = store.create(NewRun { outline, ..common::new_run(name) }).await.unwrap();
         let mut entry = common::entry(1);
         entry.outcome = Some(format!("{{\"ok\":\"said in the run that is {name}\"}}").into());
-        let batch = Batch { entries: vec![entry], ..Batch::default() };
+        let change = RunChange {
+            status,
+            outcome: None,
+            totals: Totals::default(),
+            worked: Default::default(),
+            waits: WaitConditions::default(),
+        };
+        let batch = Batch { entries: vec![entry], change: Some(change), ..Batch::default() };
         store.append(&lease, batch).await.unwrap();
         store.release(&lease);
     }
-    assert!(store.delete(&common::id("gone")).await.unwrap());
-    drop(store);
-    let left = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
-    assert!(left.contains("the run that is kept") && !left.contains("the run that is gone"));
+    let closed = |store: SqliteStore| {
+        drop(store);
+        String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned()
+    };
+    assert!(store.delete(&common::id("deleted")).await.unwrap());
+    let after_delete = closed(store);
+    let store = SqliteStore::open(&path).unwrap();
+    let finished = Retention { keep_per_workflow: Some(0), ..Retention::default() };
+    assert_eq!(store.purge(&finished).await, Ok(1));
+    let after_purge = closed(store);
+    for what in ["said in", "a step of"] {
+        let says = |content: &str, name: &str| content.contains(&format!("{what} the run that is {name}"));
+        assert_eq!(["kept", "deleted", "purged"].map(|name| says(&after_delete, name)), [true, false, true]);
+        assert_eq!(["kept", "deleted", "purged"].map(|name| says(&after_purge, name)), [true, false, false]);
+    }
 }
 
 #[test]

@@ -51,6 +51,19 @@ async fn reading_leaves_no_trace() {
     assert_eq!(everything(folder.path()), before);
 }
 
+/// Readers end before the writer does: only the connection that is closed last can take the log away.
+#[tokio::test]
+async fn a_store_that_was_read_and_is_closed_is_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    for _ in 0..50 {
+        let store = SqliteStore::open(&file).unwrap();
+        assert_eq!(store.runs(&RunQuery::default()).await.unwrap().len(), 1);
+        drop(store);
+        assert_eq!(everything(folder.path()).len(), 1);
+    }
+}
+
 #[tokio::test]
 async fn what_would_write_is_refused_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,6 +169,7 @@ async fn a_store_without_labels_is_read_as_it_is() {
     let reader = SqliteStore::open_read_only(&file).unwrap();
     let entries = reader.entries(&"one".parse().unwrap(), 1, 9).await.unwrap();
     assert!(!entries.is_empty() && entries.iter().all(|entry| entry.labels.is_empty()), "{entries:?}");
+    assert_eq!(reader.due(Timestamp::now(), 9).await.unwrap().len(), 1, "nobody works on it");
 }
 
 #[tokio::test]
@@ -180,7 +194,10 @@ async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {
     store.release(&lease);
     drop(store);
     let older = Connection::open(&file).unwrap();
-    older.execute_batch(&format!("{WITHOUT_LAUNCH_PIECES} {WITHOUT_GENERATIONS} {WITHOUT_MAIL}")).unwrap();
+    let thread = "UPDATE runs SET thread = 't'";
+    older
+        .execute_batch(&format!("{WITHOUT_LAUNCH_PIECES} {WITHOUT_GENERATIONS} {WITHOUT_MAIL} {thread}"))
+        .unwrap();
     let answer = |question: &PendingQuestion, number: u32, by: &str| {
         let answer = Answer::text(by).by(by);
         let json = serde_json::to_string(&answer).unwrap();
@@ -199,6 +216,8 @@ async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {
     assert_eq!(reader.due(Timestamp::now(), 9).await.unwrap(), []);
     let record = reader.run(&lease.run).await.unwrap().unwrap();
     assert_eq!((record.wake, record.channels), (None, vec![]));
+    let in_thread = RunQuery { thread: Some("t".to_owned()), ..RunQuery::default() };
+    assert_eq!(reader.runs(&in_thread).await.unwrap().len(), 1);
     assert_eq!(everything(folder.path()), before, "reading changes nothing");
 
     let store = SqliteStore::open(&file).unwrap();
@@ -227,6 +246,7 @@ async fn a_store_without_launches_is_read_as_it_is_and_goes_on() {
     assert!(record.launch.is_empty() && record.worked.is_zero() && record.latest == record.version);
     let labelled = RunQuery { thread: Some("t".to_owned()), ..RunQuery::default() };
     assert_eq!(reader.runs(&labelled).await.unwrap(), []);
+    assert_eq!(reader.runs(&RunQuery::default()).await.unwrap().len(), 1);
     assert_eq!(everything(folder.path()), before, "reading changes nothing");
     let store = SqliteStore::open(&file).unwrap();
     let lease = store.claim(&one, OnBusy::TakeOver).await.unwrap();

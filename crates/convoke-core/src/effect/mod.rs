@@ -38,7 +38,7 @@ pub(crate) use receive::StoredReceive;
 
 use crate::event::LogicalTime;
 use crate::intercept::Labels;
-use crate::journal::{Attachments, Draft, RecordedOutcome, RunJournal};
+use crate::journal::{Attachments, Draft, FailedCall, RecordedCall, RecordedOutcome, RunJournal};
 use crate::run::{EarlierOutcome, Likeness};
 use crate::scope::{Child, LeafReplay};
 use crate::{
@@ -316,7 +316,25 @@ impl<'a> NumberedEffect<'a> {
     /// Whether there is time for the effect. That there is none is kept as its outcome: whoever set the limit may cope
     /// with it, and must find the same when the run is resumed.
     fn check(&self, request: Option<&Bytes>) -> Result<(), Error> {
-        self.scope.check().or_else(|stop| self.finish(request.cloned(), Err(stop), Attachments::default()))
+        self.scope.check().or_else(|stop| match request {
+            Some(request) => self.give_up(request.clone(), stop, Attachments::default()),
+            // It was begun before.
+            None => self.finish(None, Err(stop), Attachments::default()),
+        })
+    }
+
+    /// Takes down that there was no time to begin the effect, or no budget for it.
+    fn give_up<T: Serialize>(
+        &self,
+        request: Bytes,
+        stop: Error,
+        attached: Attachments<'_>,
+    ) -> Result<T, Error> {
+        let Some(error) = RecordedError::of(&stop) else { return Err(stop) };
+        let no_time = matches!(error, RecordedError::TimedOut(_));
+        let unmade = RecordedCall::Err(FailedCall { no_time, ..FailedCall::new(error, None) });
+        self.keep(Some(request), &unmade, attached)?;
+        unmade.into_result()
     }
 
     /// Makes everything learnt so far durable, and makes sure that the run is still ours: the last thing before the world is

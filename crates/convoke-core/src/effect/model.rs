@@ -103,7 +103,7 @@ impl Scope {
         let (stored, content) = stored_form(model.name(), &request);
         let attached = || Attachments { content: Some(&content), ..Attachments::default() };
         if let Err(stop) = self.check() {
-            return effect.finish(Some(stored), Err(stop), attached());
+            return effect.give_up(stored, stop, attached());
         }
         let about = EffectRequest::Model { model: model.name(), request: &request };
         if let Some(reason) = effect.denied(&about).await? {
@@ -111,7 +111,7 @@ impl Scope {
         }
         let reservation = match self.reserve(&**model, &mut request).await {
             Ok(reservation) => reservation,
-            Err(error) => return effect.finish(Some(stored), Err(error), attached()),
+            Err(error) => return effect.give_up(stored, error, attached()),
         };
         effect.settle().await?;
         self.begin_call(&message_id, model.name(), &request, visibility).await;
@@ -165,7 +165,7 @@ impl Scope {
                 if matches!(stop.root(), Error::Cancelled(_)) {
                     let error = ModelError::new(ModelErrorKind::Interrupted, stop.to_string());
                     let call: RecordedCall =
-                        RecordedCall::Err(FailedCall { error: RecordedError::Model(error), usage });
+                        RecordedCall::Err(FailedCall::new(RecordedError::Model(error), usage));
                     effect.keep_interrupted(stored, &call, attached())?;
                 }
                 let stopped = Err(stop);
@@ -393,7 +393,7 @@ fn ended(outcome: Result<ModelReply, Error>, usage: Option<Usage>) -> Result<Rec
     match outcome {
         Ok(reply) => Ok(RecordedCall::Ok(ModelReply { usage: usage.unwrap_or_default(), ..reply })),
         Err(error) => match RecordedError::of(&error) {
-            Some(error) => Ok(RecordedCall::Err(FailedCall { error, usage })),
+            Some(error) => Ok(RecordedCall::Err(FailedCall::new(error, usage))),
             None => Err(error),
         },
     }

@@ -14,7 +14,7 @@ use super::{NumberedEffect, Past, shortened};
 use crate::budget::Charge;
 use crate::event::EventKind;
 use crate::intercept::EffectRequest;
-use crate::journal::{Attachments, RecordedOutcome};
+use crate::journal::{Attachments, RecordedCall};
 use crate::message::{ToolCall, ToolResult};
 use crate::run::EarlierOutcome;
 use crate::scope::{Child, ReservedScope};
@@ -89,6 +89,11 @@ fn became(outcome: &Result<StoredToolOutcome, Error>) -> Result<Option<EarlierOu
     })
 }
 
+/// Whether a call was never made, because the budget did not allow it or its arguments were refused.
+fn is_unmade(outcome: &Result<StoredToolOutcome, Error>) -> bool {
+    matches!(outcome, Ok(StoredToolOutcome { refused: true, .. }) | Err(Error::Budget(_)))
+}
+
 /// A call, as interceptors are told about it: with the arguments that the run knows.
 fn about<'a>(tool: &'a dyn Tool, call: &'a ToolCall) -> EffectRequest<'a> {
     let arguments = &call.arguments;
@@ -134,9 +139,7 @@ impl Scope {
     async fn call_observed(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<StoredToolOutcome, Error> {
         let replayed = self.next_is_recorded();
         let result = self.perform_tool(tool, call).await;
-        let is_unmade =
-            matches!(&result, Ok(StoredToolOutcome { refused: true, .. }) | Err(Error::Budget(_)));
-        if !replayed && !is_unmade && self.has_listeners() {
+        if !replayed && !is_unmade(&result) && self.has_listeners() {
             // What was told in passing has its moment in the account of the run.
             self.node.skip(1);
         }
@@ -194,18 +197,17 @@ impl Scope {
         let refused = self.checked(&**tool, &outward).err();
         let mut refused = refused.map(|problem| StoredToolOutcome::refused(&problem));
         let past =
-            match effect.recorded::<RecordedOutcome<StoredToolOutcome>>(|| shortened(&asked().to_string())) {
+            match effect.recorded::<RecordedCall<StoredToolOutcome>>(|| shortened(&asked().to_string())) {
                 Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
                 past => past?,
             };
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
             Past::Finished((recorded, entry)) => {
+                let was_made = recorded.was_made();
                 let outcome = recorded.into_result();
-                // A call that the budget did not allow, or that was refused, was never made.
-                let unmade =
-                    matches!(outcome, Err(Error::Budget(_)) | Ok(StoredToolOutcome { refused: true, .. }));
-                if !unmade {
+                let unmade = is_unmade(&outcome);
+                if was_made && !unmade {
                     self.count_attempts(effect.attempts(), &charge);
                 }
                 let may_have_more = spec.repeat == Repeat::Reenter || self.around.is_some();

@@ -48,14 +48,24 @@ pub struct CategorisedError {
     category: Category,
     retry_after: Option<Duration>,
     source: Box<dyn StdError + Send + Sync>,
-    /// Whether a failed effect is what it says.
-    is_of_effect: bool,
+    cause: Cause,
+}
+
+/// What an error is about, which decides what is performed anew when the run is resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// Nobody said.
+    Unknown,
+    /// A failed effect.
+    Effect,
+    /// The step itself, whatever became of the effects below it.
+    Step,
 }
 
 impl CategorisedError {
     /// Says what kind of error it is.
     pub fn new(category: Category, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self { category, retry_after: None, source: error.into(), is_of_effect: false }
+        Self { category, retry_after: None, source: error.into(), cause: Cause::Unknown }
     }
 
     /// Says how an effect failed, in other words than its own: a step fails by it. A run that failed by that performs the effect
@@ -65,12 +75,22 @@ impl CategorisedError {
             category: failure.category(),
             retry_after: failure.retry_after(),
             source: error.into(),
-            is_of_effect: true,
+            cause: Cause::Effect,
         }
     }
 
+    /// Says that a step failed by itself and will fail again (a loop that is out of rounds): it had coped with whatever failed below
+    /// it. A run that failed by that performs nothing anew when it is resumed.
+    pub fn of_step(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { cause: Cause::Step, ..Self::new(Category::Permanent, error) }
+    }
+
     pub(crate) fn is_of_effect(&self) -> bool {
-        self.is_of_effect
+        self.cause == Cause::Effect
+    }
+
+    pub(crate) fn is_of_step(&self) -> bool {
+        self.cause == Cause::Step
     }
 
     /// Says how long the other side asked us to wait.
@@ -93,12 +113,21 @@ impl CategorisedError {
     }
 }
 
+/// Of several failed branches all must be such that trying again may help: they are tried again together, and one that
+/// fails for good makes the others be paid for twice.
+pub(super) fn of(error: &Error) -> Category {
+    let mut category = None;
+    error.each_root(None, &mut |_, root| match category {
+        None | Some(Category::Transient) => category = Some(of_root(root)),
+        Some(Category::Permanent | Category::UserInput) => {}
+    });
+    category.unwrap_or(Category::Permanent)
+}
+
 /// Stops and own deadlines never pass by themselves; then whoever categorised the error decides; then its type. What
 /// nobody knows anything about is not tried again: words in a message are no reason to pay twice.
-pub(super) fn of(error: &Error) -> Category {
-    if error.is_stop()
-        || matches!(error.root(), Error::TimedOut(_) | Error::Budget(_) | Error::Panicked { .. })
-    {
+fn of_root(error: &Error) -> Category {
+    if error.is_stop() || matches!(error, Error::TimedOut(_) | Error::Budget(_) | Error::Panicked { .. }) {
         return Category::Permanent;
     }
     let stated = error.causes().find_map(|cause| {

@@ -249,22 +249,27 @@ impl Error {
         }
     }
 
-    /// Returns whether trying again may help, and whose fault it is.
+    /// Returns whether trying again may help, and whose fault it is. Trying several failed branches again helps only if it
+    /// may help all of them.
     #[must_use]
     pub fn category(&self) -> Category {
         category::of(self)
     }
 
-    /// Returns how long the other side asked us to wait, if it did.
+    /// Returns how long the other side asked us to wait, if it did; of several failed branches the longest.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        self.causes().find_map(|cause| {
-            cause
-                .downcast_ref::<ModelError>()
-                .and_then(|error| error.retry_after)
-                .or_else(|| cause.downcast_ref::<CategorisedError>().and_then(CategorisedError::retry_after))
-                .or_else(|| cause.downcast_ref::<RecordedError>().and_then(RecordedError::retry_after))
-        })
+        let mut longest = None;
+        self.each_root(None, &mut |_, root| {
+            let asked = root.causes().find_map(|cause| {
+                let of_model = cause.downcast_ref::<ModelError>().and_then(|error| error.retry_after);
+                of_model
+                    .or_else(|| cause.downcast_ref::<CategorisedError>()?.retry_after())
+                    .or_else(|| cause.downcast_ref::<RecordedError>()?.retry_after())
+            });
+            longest = longest.max(asked);
+        });
+        longest
     }
 
     /// Says in which child step this happened.

@@ -25,24 +25,39 @@ pub struct FailedCall {
     /// As far as the model said. Journals of older versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Whether there was no time left to make it. Journals of older versions do not say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_time: bool,
 }
 
-impl RecordedCall {
-    /// Whether it was made at all: one that the budget or an interceptor did not allow was not. Of one whose reply was
-    /// denied it is known what it used.
+impl FailedCall {
+    pub(crate) fn new(error: RecordedError, usage: Option<Usage>) -> Self {
+        Self { error, usage, no_time: false }
+    }
+}
+
+impl<T> RecordedCall<T> {
+    /// Whether it was made at all: one that there was no time for, or that the budget or an interceptor did not allow, was
+    /// not. Of one whose reply was denied it is known what it used.
     pub(crate) fn was_made(&self) -> bool {
         use RecordedError::{Budget, Denied};
-        !matches!(self, Self::Err(FailedCall { error: Budget(_) | Denied { .. }, usage: None }))
-    }
-
-    /// The outcome, as whoever asked for the reply gets it.
-    pub(crate) fn into_result(self) -> Result<ModelReply, Error> {
         match self {
-            Self::Ok(reply) => Ok(reply),
-            Self::Err(failed) => Err(failed.error.into()),
+            Self::Ok(_) => true,
+            Self::Err(FailedCall { error: Budget(_) | Denied { .. }, usage: None, .. }) => false,
+            Self::Err(failed) => !failed.no_time,
         }
     }
 
+    /// The outcome, as whoever asked for the call gets it.
+    pub(crate) fn into_result(self) -> Result<T, Error> {
+        match self {
+            Self::Ok(given) => Ok(given),
+            Self::Err(failed) => Err(failed.error.into()),
+        }
+    }
+}
+
+impl RecordedCall {
     /// What it used, as far as that is known.
     pub(crate) fn usage(&self) -> Usage {
         match self {
@@ -105,7 +120,7 @@ mod tests {
     use crate::{Category, Path};
 
     fn failed(kind: ModelErrorKind, usage: Option<Usage>) -> RecordedCall {
-        RecordedCall::Err(FailedCall { error: RecordedError::Model(ModelError::new(kind, "no")), usage })
+        RecordedCall::Err(FailedCall::new(RecordedError::Model(ModelError::new(kind, "no")), usage))
     }
 
     #[test]
@@ -122,13 +137,13 @@ mod tests {
             RecordedError::Failed { message: "no".into(), category: Category::Permanent, retry_after: None },
         ] {
             let plain: RecordedOutcome<ModelReply> = RecordedOutcome::Err(error.clone());
-            let call: RecordedCall = RecordedCall::Err(FailedCall { error: error.clone(), usage: None });
+            let call: RecordedCall = RecordedCall::Err(FailedCall::new(error.clone(), None));
             assert_eq!(serde_json::to_string(&call).unwrap(), serde_json::to_string(&plain).unwrap());
             assert_eq!(from_value::<RecordedCall>(to_value(&plain).unwrap()).unwrap(), call);
 
             // What a failure had used comes back, and is no obstacle to whoever does not ask for it.
             let usage = Some(Usage { cost: Some(Money::from_cents(1)), ..Usage::tokens(3, 4) });
-            let call: RecordedCall = RecordedCall::Err(FailedCall { error, usage });
+            let call: RecordedCall = RecordedCall::Err(FailedCall::new(error, usage));
             let json = to_value(&call).unwrap();
             assert_eq!(json["err"]["usage"], json!({"input_tokens": 3, "output_tokens": 4, "cost": 10_000}));
             assert_eq!(from_value::<RecordedOutcome<ModelReply>>(json.clone()).unwrap(), plain);

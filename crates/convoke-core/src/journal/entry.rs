@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::STEP_TIMEOUT;
+use super::{RecordedCall, STEP_TIMEOUT};
 use crate::error::RecordedError;
 use crate::intercept::Labels;
 use crate::{Digest, Error, Path, RunId, Timestamp};
@@ -201,14 +201,14 @@ struct CallEnd {
 }
 
 impl Entry {
-    /// Of the end of a tool's call: whether it was made. One that the budget did not allow, or whose arguments were
-    /// refused, was not.
+    /// Of the end of a call of a model or a tool: whether it was made. One that there was no time for, that was not allowed,
+    /// or whose arguments were refused, was not.
     #[must_use]
     pub fn was_made(&self) -> bool {
         let outcome = self.outcome.as_deref().unwrap_or_default();
-        match serde_json::from_slice::<RecordedOutcome<CallEnd>>(outcome) {
-            Ok(RecordedOutcome::Ok(outcome)) => !outcome.refused,
-            Ok(RecordedOutcome::Err(error)) => !matches!(error, RecordedError::Budget(_)),
+        match serde_json::from_slice::<RecordedCall<CallEnd>>(outcome) {
+            Ok(RecordedCall::Ok(end)) => !end.refused,
+            Ok(failed) => failed.was_made(),
             Err(_) => true,
         }
     }

@@ -67,4 +67,7 @@ pub(crate) struct StoredOutcome {
     /// The steps that failed by an effect of theirs, which may be a call that failed and is in the journal as one that was made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) by_effects: Vec<Path>,
+    /// The steps that failed by themselves: nothing below them is to be tried again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) by_themselves: Vec<Path>,
 }

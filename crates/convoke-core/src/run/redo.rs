@@ -27,6 +27,7 @@ pub(super) fn stored_outcome(
         for_good: false,
         unusable: None,
         by_effects: Vec::new(),
+        by_themselves: Vec::new(),
     };
     // A stop (somebody cancelled, the store broke) is no outcome of any effect: there is nothing to forget.
     if let Some(failure) = error.filter(|error| !error.is_stop()) {
@@ -34,9 +35,13 @@ pub(super) fn stored_outcome(
         stored.limits = failure.exceeded_limits();
         stored.unusable = Some(unusable_replies(failure, lacking));
         failure.each_root(None, &mut |failed_at, root| {
+            let stated = root.downcast_ref::<CategorisedError>();
             let is_of_effect = root.downcast_ref::<RecordedError>().is_some()
-                || root.downcast_ref::<CategorisedError>().is_some_and(CategorisedError::is_of_effect);
+                || stated.is_some_and(CategorisedError::is_of_effect);
+            let is_of_step = stated.is_some_and(CategorisedError::is_of_step);
             stored.by_effects.extend(failed_at.filter(|_| is_of_effect).cloned());
+            let here = || failed_at.cloned().unwrap_or_else(|| Path::from(""));
+            stored.by_themselves.extend(is_of_step.then(here));
         });
         if stored.failed_at.is_empty() {
             stored.failed_at.push(crate::Path::from(""));
@@ -65,7 +70,7 @@ fn unusable_replies(failure: &Error, lacking: &LackingReplies) -> Vec<Path> {
 pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
     let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
     let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
-    let Some(StoredOutcome { failed_at, limits, unusable, by_effects, .. }) = outcome else {
+    let Some(StoredOutcome { failed_at, limits, unusable, by_effects, by_themselves, .. }) = outcome else {
         // A run that was killed before it could say that its time was up has more of it now.
         if !entries.iter().any(is_out_of_the_run_s_time) {
             return (JournalIndex::new(entries), Vec::new());
@@ -79,7 +84,7 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     // One limit may have ended many effects side by side; the run ended by all of them.
     let by_limit =
         index.failures().filter(|entry| limit_of(entry).is_some_and(|owner| limits.contains(&owner)));
-    let last = failed_at.iter().filter_map(|path| {
+    let last = failed_at.iter().filter(|path| !by_themselves.contains(path)).filter_map(|path| {
         let call = by_effects.contains(path).then(|| index.last_failed_call_within(path)).flatten();
         index.last_failure_within(path).into_iter().chain(call).max_by_key(|entry| entry.seq)
     });

@@ -271,6 +271,20 @@ pub async fn whoever_watches_is_told<B: Backend>(backend: &B) {
     }
 }
 
+/// Whoever watches a run is told when it is given back: it may be free for them.
+pub async fn whoever_watches_is_told_when_a_run_is_given_back<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let lease = make(&*store, "held").await;
+    let mut watch = store.watch(Some(&lease.run));
+    // A store may say once more than it must, when it begins to watch; that is over with the second letter.
+    for number in 1..=2 {
+        store.post(&lease.run, mail("a", number)).await.expect("it is kept");
+    }
+    watch.next().await.expect("there is always more to come");
+    store.release(&lease);
+    watch.next().await.expect("there is always more to come");
+}
+
 /// Whoever follows a run is told of what it writes, through this handle and through others.
 pub async fn whoever_follows_is_told<B: Backend>(backend: &B) {
     let (place, store) = fresh(backend).await;

@@ -118,6 +118,7 @@ pub async fn run_all<B: Backend>(backend: &B) {
     an_answer_that_comes_early_is_kept(backend).await;
     a_run_that_is_told_to_end_is_due(backend).await;
     whoever_watches_is_told(backend).await;
+    whoever_watches_is_told_when_a_run_is_given_back(backend).await;
     whoever_follows_is_told(backend).await;
     a_lease_is_confirmed_until_somebody_else_has_the_run(backend).await;
 }

@@ -236,6 +236,31 @@ mod tests {
         assert!(more < 20 * 8_000, "{more} bytes for what was there but for 200 bytes, twenty times");
     }
 
+    /// What is kept by one version is shared by the next only if it goes on cutting where this one does.
+    #[test]
+    fn equal_texts_are_cut_alike_by_all_versions() {
+        let lengths: Vec<usize> = Pieces(&text(6_000, 7)).map(<[u8]>::len).collect();
+        assert_eq!(lengths, [2057, 693, 448, 433, 182, 979, 557, 513, 138]);
+        let zeros: Vec<usize> = Pieces(&[0; 9_000]).map(<[u8]>::len).collect();
+        assert_eq!(zeros, [LONGEST, LONGEST, 9_000 - 2 * LONGEST]);
+        // The first two bytes that are looked at can be the end already.
+        let first = |pair: [u8; 2]| {
+            let mut content = [0; 2 * SHORTEST];
+            content[SHORTEST - 1..=SHORTEST].copy_from_slice(&pair);
+            end_of_first(&content)
+        };
+        let shortest = (0..4_096_u16).map(|pair| first(pair.to_le_bytes())).min().unwrap();
+        assert!((SHORTEST..=SHORTEST + 1).contains(&shortest), "{shortest}");
+    }
+
+    #[test]
+    fn content_that_is_said_to_be_deeper_than_any_is_damaged() {
+        let connection = database();
+        let mut reader = PieceReader::of(&connection);
+        assert!(reader.whole(Bytes::new(), DEEPEST).is_ok());
+        assert!(reader.whole(Bytes::new(), DEEPEST + 1).is_err());
+    }
+
     #[test]
     fn numbers_come_back() {
         let numbers = [0, 1, 127, 128, 300, 1 << 40, i64::MAX];

@@ -106,6 +106,7 @@ pub(super) fn delete(writer: &mut Writer, run: &RunId) -> Result<bool, Fault> {
     let Some(found) = find(writer, run)? else { return Ok(false) };
     refuse_if_held(writer, run, &found)?;
     remove(writer, run, found.key)?;
+    outline::forget_unused(&writer.connection)?;
     Ok(true)
 }
 

@@ -318,6 +318,7 @@ mod tests {
             matches!(&error, StoreError::Failed(advice) if advice.contains("free some space")),
             "{error}"
         );
+        assert!(error.to_string().contains("the disk that holds the store is full"), "{error}");
         let later = store.append(&one, blob(1)).await;
         assert_eq!(later, Err(error), "what follows a batch that failed says why that did");
 
