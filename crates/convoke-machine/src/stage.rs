@@ -170,13 +170,13 @@ impl PackStage {
             _ => Machine::on(alone(&json!({"prompt_task": member}))?, stage),
         };
         let name = format!("{AGENT}{member}");
-        let remembered = remembered(situation.said, &name);
-        let machine = builder.named(name).build()?;
+        let machine = builder.named(name.as_str()).build()?;
+        let said = situation.said.clone();
         let variables = situation.variables.clone();
         let runner = Runner::with_factory(&machine.once(), move |given| {
             let query = given.as_ref().and_then(|given| given["query"].as_str()).unwrap_or_default();
             let mut state = MachineState::saying(query);
-            (state.variables, state.said) = (variables.clone(), remembered.clone());
+            (state.variables, state.said) = (variables.clone(), remembered(&said, &name));
             Ok(state)
         });
         let description = self.pack.agent_cards().swap_remove(member).map(|card| card.description);

@@ -57,7 +57,7 @@ impl Session<'_> {
         if self.entered && !self.state.brief.is_empty() {
             return self.state.brief.clone();
         }
-        let said = self.state.said.iter().rfind(|message| message.role == Role::User);
+        let said = self.state.said.newest_first().find(|message| message.role == Role::User);
         said.map(Message::text).unwrap_or_default()
     }
 

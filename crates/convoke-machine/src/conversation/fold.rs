@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{Message, Role, ToolCall, ToolResult, Transcript};
+use convoke_core::{Message, ToolCall, ToolResult, Transcript};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -127,14 +127,6 @@ pub(super) fn is_repeat_notice(result: &ToolResult) -> bool {
         && result.content.contains("times in a row with these arguments and gave the same each time")
 }
 
-/// The messages of a conversation that came after what was known before: the instructions and so many others.
-pub(super) fn newer<'m>(
-    messages: impl Iterator<Item = &'m Message> + 'm,
-    known: usize,
-) -> impl Iterator<Item = &'m Message> + 'm {
-    messages.filter(|message| message.role != Role::System).skip(known)
-}
-
 /// What refuses calls while an agent works.
 pub(super) fn refusing(
     compiled: Arc<Compiled>,
@@ -142,5 +134,5 @@ pub(super) fn refusing(
     known: usize,
     at: Timestamp,
 ) -> impl Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync + 'static {
-    move |transcript, call| Fold::new(&compiled, &context, at).refusal(newer(transcript.iter(), known), call)
+    move |transcript, call| Fold::new(&compiled, &context, at).refusal(transcript.since(known), call)
 }

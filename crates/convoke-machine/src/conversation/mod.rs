@@ -23,6 +23,7 @@ mod composition;
 mod fold;
 mod machine;
 mod messages;
+mod opening;
 mod remember;
 mod state;
 mod talk;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::activation::{Activation, Direction, activate, broken, objection};
 use super::announce;
-use super::fold::{Fold, newer, refusing};
+use super::fold::{Fold, refusing};
 use super::machine::TOOL_RESULTS;
 use super::talk::{Session, now};
 use super::timed::timed;
@@ -61,8 +61,9 @@ impl Session<'_> {
                 self.say(Message::assistant(instead)).await;
                 return Ok(());
             }
-            let known = self.state.said.len();
-            let result = self.speak(&activation, rounds, at).await?;
+            let opened = self.open(&activation.prompt).clone();
+            let known = opened.len();
+            let result = self.speak(&activation, opened, rounds, at).await?;
             rounds += result.turns;
             let (slot, stop) = self.take_in(&activation, result, known, at).await?;
             let next = self.commit(slot).await?;
@@ -86,18 +87,20 @@ impl Session<'_> {
     }
 
     /// Has the model of the state work until it is done, or something has changed.
-    async fn speak(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<AgentResult, Error> {
+    async fn speak(
+        &self,
+        activation: &Activation,
+        opened: Transcript,
+        rounds: u32,
+        at: Timestamp,
+    ) -> Result<AgentResult, Error> {
         if activation.validators.iter().any(|validator| validator.looks_at(Direction::Output)) {
             announce::held(self.scope, self.context.current_state()).await;
         }
         let context: Arc<Context> = Arc::new(self.context.clone());
         let scope = timed(self.scope, &self.machine.compiled, &context)?;
-        let agent = self.agent(activation, context, rounds, at)?;
-        let opened = self.opened.as_ref().filter(|opened| {
-            let first = opened.iter().next();
-            first.is_some_and(|first| first.role == Role::System && first.text() == activation.prompt)
-        });
-        let mut talk = Conversation::from(opened.unwrap_or(&self.state.said).clone());
+        let agent = self.agent(activation, context, opened.len(), rounds, at)?;
+        let mut talk = Conversation::from(opened);
         scope.run(&agent, &mut talk).await?;
         talk.result.ok_or_else(|| Error::failed("the agent ended without a result"))
     }
@@ -106,17 +109,16 @@ impl Session<'_> {
         &self,
         activation: &Activation,
         context: Arc<Context>,
+        known: usize,
         rounds: u32,
         at: Timestamp,
     ) -> Result<Agent, Error> {
         let compiled = Arc::clone(&self.machine.compiled);
-        let known = self.state.said.len();
         let name = match context.current_state() {
             "" => "state",
             name => name,
         };
         let mut agent = Agent::builder(name)
-            .system(self.reminded(&activation.prompt))
             .params(activation.params.clone())
             .tools(activation.tools.clone())
             .approval(activation.approval.clone())
@@ -145,14 +147,6 @@ impl Session<'_> {
         Ok(agent.build()?)
     }
 
-    /// The instructions, and what is remembered.
-    fn reminded(&self, prompt: &str) -> String {
-        match &*self.remembered {
-            "" => prompt.to_owned(),
-            remembered => format!("{prompt}\n\n{remembered}"),
-        }
-    }
-
     /// Takes in what was said and done. Gives the transition that was asked for, and why the model stopped.
     async fn take_in(
         &mut self,
@@ -161,7 +155,7 @@ impl Session<'_> {
         known: usize,
         at: Timestamp,
     ) -> Result<(TransitionSlot, AgentStop), Error> {
-        let mut said: Vec<Message> = newer(result.transcript.iter(), known).cloned().collect();
+        let mut said: Vec<Message> = result.transcript.since(known).cloned().collect();
         let is_as_said = !matches!(result.stop, AgentStop::Custom | AgentStop::ClientToolCalls);
         if result.stop == AgentStop::Custom {
             // What must not be said was not, and what it asked for is not done.
@@ -199,7 +193,10 @@ impl Session<'_> {
         announce::refused(self.scope, &state, &refused).await;
         self.context = context;
         self.state.said.extend(said);
-        self.opened = is_as_said.then_some(result.transcript);
+        match &mut self.opened {
+            Some(opened) if is_as_said => opened.talk = result.transcript,
+            other => *other = None,
+        }
         Ok((slot, result.stop))
     }
 

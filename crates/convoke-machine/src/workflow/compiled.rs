@@ -147,14 +147,18 @@ impl Compiled {
     pub fn restore(&self, stored: &str) -> Result<Context, RestoreError> {
         let context: Context =
             serde_json::from_str(stored).map_err(|error| RestoreError::Unreadable(error.to_string()))?;
-        match self.current(&context) {
-            Some(_) => Ok(context),
-            None => {
-                let mut known: Vec<_> = self.ids.keys().cloned().collect();
-                known.sort();
-                Err(RestoreError::UnknownState { state: context.current_state, known })
-            }
+        self.must_know(&context)?;
+        Ok(context)
+    }
+
+    /// Refuses a context of another workflow.
+    pub(crate) fn must_know(&self, context: &Context) -> Result<(), RestoreError> {
+        if self.current(context).is_some() {
+            return Ok(());
         }
+        let mut known: Vec<_> = self.ids.keys().cloned().collect();
+        known.sort();
+        Err(RestoreError::UnknownState { state: Arc::clone(&context.current_state), known })
     }
 
     /// The state a context is in; nothing if the workflow does not have it.
