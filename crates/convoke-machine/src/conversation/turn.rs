@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use convoke_agent::{Agent, AgentResult, AgentStop, Conversation, OnRejection};
+use convoke_agent::{Agent, AgentResult, AgentStop, Conversation};
 use convoke_core::{Error, Message, Role, ToolCall, ToolResult, Transcript};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::activation::{Activation, Direction, activate, broken, objection};
+use super::activation::{Activation, Direction, activate, broken};
 use super::announce;
 use super::fold::{Fold, refusing};
 use super::machine::TOOL_RESULTS;
@@ -118,27 +118,15 @@ impl Session<'_> {
             "" => "state",
             name => name,
         };
-        let mut agent = Agent::builder(name)
-            .params(activation.params.clone())
-            .tools(activation.tools.clone())
-            .approval(activation.approval.clone())
-            .when_rejected(OnRejection::TellModel)
-            .max_turns(activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds).max(1));
+        let turns = activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds);
+        let mut agent = activation.agent(name, activation.tools.clone(), turns);
         for tool in machine_tools(&compiled, &context) {
             agent = agent.shared_tool(tool);
         }
-        if let Some(model) = &activation.model {
-            agent = agent.shared_model(Arc::clone(model));
-        }
-        if let Some(calls) = activation.max_calls_per_reply {
-            agent = agent.max_calls_per_reply(calls);
-        }
-        let validators = activation.validators.clone();
         let others = activation.refusal.clone();
         let refused_by_workflow = refusing(Arc::clone(&compiled), context, known, at);
         let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
-            .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
             .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
             .refuse_when(move |transcript, call| {
                 let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);

@@ -212,11 +212,9 @@ impl CompiledPrompt {
         for name in self.undeclared() {
             let message = format!("`{{{{{name}}}}}` is used and not declared");
             let declared = self.variables.iter().map(|variable| variable.declaration.name.as_str());
-            let finding = Finding::warning("undeclared-variable", path, message).suggest(name, declared);
-            findings.push(match finding.help {
-                Some(_) => finding,
-                None => finding.help("add it to `variables`; until then it must be given"),
-            });
+            let finding = Finding::warning("undeclared-variable", path, message)
+                .help("add it to `variables`; until then it must be given");
+            findings.push(finding.suggest(name, declared));
         }
     }
 }
@@ -276,11 +274,8 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
             Err(ValidatorError::Unknown { kind }) => {
                 let message = format!("there is no validator `{kind}`");
                 let finding = Finding::error("unknown-validator", child(&place, "type"), message);
-                let finding = finding.suggest(&kind, TYPES);
-                findings.push(match finding.help {
-                    Some(_) => finding,
-                    None => finding.help(format!("there are {}", TYPES.join(", "))),
-                });
+                let finding = finding.help(format!("there are {}", TYPES.join(", ")));
+                findings.push(finding.suggest(&kind, TYPES));
             }
             Err(ValidatorError::Settings(message)) => {
                 let finding = Finding::warning("bad-validator", place, message);

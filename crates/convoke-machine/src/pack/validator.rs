@@ -28,8 +28,9 @@ pub struct Validator {
 
 /// Whose words a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Direction {
-    /// The user's.
+    /// The person's.
     Input,
     /// The model's.
     Output,
@@ -57,8 +58,6 @@ enum Rule {
         wanted: bool,
     },
     Json(Option<Arc<jsonschema::Validator>>),
-    /// No addresses, telephone numbers or numbers of cards.
-    Personal(Vec<Regex>),
 }
 
 /// What a rule makes of a text.
@@ -188,9 +187,7 @@ impl Validator {
         };
         let whether = |holds: bool| f64::from(u8::from(holds));
         match &self.rule {
-            Rule::Excludes(patterns) | Rule::Personal(patterns) => {
-                whether(!patterns.iter().any(|pattern| pattern.is_match(text)))
-            }
+            Rule::Excludes(patterns) => whether(!patterns.iter().any(|pattern| pattern.is_match(text))),
             Rule::Contains(patterns) => {
                 share(patterns.iter().filter(|pattern| pattern.is_match(text)).count(), patterns.len())
             }
@@ -266,7 +263,7 @@ impl Settings<'_> {
                     Err(error) => return wrong(&format!("`schema` is not a JSON Schema: {error}")),
                 }
             }
-            "pii" | "pii_detection" | "pii_leakage" => Rule::Personal(personal()),
+            "pii" | "pii_detection" | "pii_leakage" => Rule::Excludes(personal()),
             _ => return Err(ValidatorError::Unknown { kind: kind.to_owned() }),
         })
     }

@@ -128,6 +128,23 @@ impl Compiled {
         Ok(Self { states, ids, entry, budget, artifacts, options, warnings: findings })
     }
 
+    /// A workflow of one state that this prompt speaks in.
+    pub(crate) fn speaking(task: &str) -> Result<Self, InvalidWorkflow> {
+        Self::alone(task, StateSpec { prompt_task: task.to_owned(), ..StateSpec::default() })
+    }
+
+    /// A workflow of one state that runs this composition, and nothing else.
+    pub(crate) fn composed(name: &str) -> Result<Self, InvalidWorkflow> {
+        let (orchestration, composition) = ("composition".to_owned(), name.to_owned());
+        Self::alone(name, StateSpec { orchestration, composition, terminal: true, ..StateSpec::default() })
+    }
+
+    fn alone(name: &str, state: StateSpec) -> Result<Self, InvalidWorkflow> {
+        let states = [(name.to_owned(), state)].into();
+        let spec = Spec { version: 1, entry: name.to_owned(), states, ..Spec::default() };
+        Self::new(&spec, &Known::anything())
+    }
+
     /// A context that enters the first state.
     #[must_use]
     pub fn start(&self, at: Timestamp) -> Context {
@@ -190,6 +207,21 @@ impl Compiled {
         state.on_max_visits.map(|id| &self.states[id])
     }
 
+    /// The state that an event is to lead out of.
+    ///
+    /// # Errors
+    /// If there is no such state, or nothing leads out of it.
+    pub(super) fn leaving(&self, context: &Context, event: &str) -> Result<&CompiledState, WorkflowError> {
+        let Some(state) = self.current(context) else {
+            let state = Arc::clone(&context.current_state);
+            return Err(WorkflowError::UnknownState { state, event: event.to_owned() });
+        };
+        match state.is_terminal() {
+            true => Err(WorkflowError::TerminalState { state: Arc::clone(&state.name) }),
+            false => Ok(state),
+        }
+    }
+
     /// The prompt that speaks in the state a context is in.
     #[must_use]
     pub fn prompt_task(&self, context: &Context) -> &str {
@@ -223,10 +255,7 @@ impl Compiled {
     /// # Errors
     /// [`WorkflowError::BudgetExhausted`], with what is used up.
     pub fn check_budget(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
-        match self.budget.exhausted(context, now) {
-            Some(exhausted) => Err(WorkflowError::BudgetExhausted(Box::new(exhausted))),
-            None => Ok(()),
-        }
+        self.budget.check(context, now)
     }
 
     /// Whether there is time left.
@@ -234,11 +263,8 @@ impl Compiled {
     /// # Errors
     /// [`WorkflowError::BudgetExhausted`], if there is none.
     pub fn check_time(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
-        let time = Budget { max_wall_time_sec: self.budget.max_wall_time_sec, ..Budget::default() };
-        match time.exhausted(context, now) {
-            Some(exhausted) => Err(WorkflowError::BudgetExhausted(Box::new(exhausted))),
-            None => Ok(()),
-        }
+        let max_wall_time_sec = self.budget.max_wall_time_sec;
+        Budget { max_wall_time_sec, ..Budget::default() }.check(context, now)
     }
 
     /// What may be used.
@@ -308,6 +334,12 @@ impl CompiledState {
     /// The events that are declared, sorted.
     pub fn events(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.events.iter().map(|(event, _)| event)
+    }
+
+    /// What is wrong with an event that it does not know.
+    pub(super) fn unknown_event(&self, event: &str) -> WorkflowError {
+        let (state, available) = (Arc::clone(&self.name), self.events().cloned().collect());
+        WorkflowError::InvalidEvent { state, event: event.to_owned(), available }
     }
 
     pub(super) fn target_of(&self, event: &str) -> Option<(&Arc<str>, StateId)> {

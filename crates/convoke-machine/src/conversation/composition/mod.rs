@@ -135,42 +135,31 @@ impl ComposedWork {
         allowance: Allowance,
     ) -> Composed {
         let calls = Calls::default();
-        let ended = self.compose(scope, words, activate, allowance, &calls).await;
-        Composed { ended, tool_calls: calls.load(Ordering::Relaxed) }
-    }
-
-    async fn compose(
-        &self,
-        scope: &Scope,
-        words: &str,
-        activate: &Activate<'_>,
-        allowance: Allowance,
-        calls: &Calls,
-    ) -> Result<(Value, Vec<String>), Error> {
         let mut board = Board::new(value_of(words));
         tell(scope, "started", json!({"composition": self.name, "input": board.input})).await;
-        let ended = self.steps(scope, &mut board, activate, allowance, calls).await;
+        let building = Building { work: self, activate, calls: &calls };
+        let ended = self.steps(scope, &mut board, &building, allowance).await;
         let (output, error) = match &ended {
             Ok(output) => (Some(output), None),
             Err(error) => (None, Some(error.to_string())),
         };
         tell(scope, "completed", json!({"composition": self.name, "output": output, "error": error})).await;
-        let output = ended?;
-        let events = self.events(&board, &output);
-        Ok((output, events))
+        let ended = ended.map(|output| {
+            let events = self.events(&board, &output);
+            (output, events)
+        });
+        Composed { ended, tool_calls: calls.load(Ordering::Relaxed) }
     }
 
     async fn steps(
         &self,
         scope: &Scope,
         board: &mut Board,
-        activate: &Activate<'_>,
+        building: &Building<'_>,
         allowance: Allowance,
-        calls: &Calls,
     ) -> Result<Value, Error> {
         self.check(self.composition.input_schema.as_deref(), &board.input, "is given")?;
-        let builder = Building { work: self, activate, calls };
-        let dag = builder.dag(&self.name, &self.composition.steps, &waits(&self.composition.steps))?;
+        let dag = building.dag(&self.name, &self.composition.steps, &waits(&self.composition.steps))?;
         let limits = allowance.tool_calls.map(|calls| Limits::default().tool_calls(calls));
         let mut bounds = Bounds::default();
         (bounds.timeout, bounds.limits) = (allowance.time, limits);

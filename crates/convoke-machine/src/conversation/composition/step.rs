@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use convoke_agent::{Agent, AnswerShape, OnRejection};
+use convoke_agent::{Agent, AnswerShape};
 use convoke_core::{
     BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, Toolset,
     Transcript, Visibility,
@@ -169,8 +169,8 @@ impl ComposedStep {
         messages.push(Message::user(
             "Give your answer as JSON, in the form that is asked for, and nothing else.",
         ));
-        let model = activation.model.clone().map_or_else(|| scope.default_model(), Ok)?;
         let request = ModelRequest { messages, params: activation.params.clone(), ..ModelRequest::default() };
+        let model = activation.model_for(scope)?;
         Ok(shape.ask(scope, &model, request, Visibility::Streamed, &context(&self.id)).await?.value)
     }
 }
@@ -190,7 +190,7 @@ async fn ask(
     if let Some(instead) = objection(&activation.validators, Direction::Input, words) {
         return Ok(Value::String(instead));
     }
-    let model = activation.model.clone().map_or_else(|| scope.default_model(), Ok)?;
+    let model = activation.model_for(scope)?;
     let messages: Transcript =
         [Message::system(activation.prompt.as_str()), Message::user(words)].into_iter().collect();
     let request = ModelRequest { messages, params: activation.params.clone(), ..ModelRequest::default() };
@@ -215,29 +215,13 @@ fn agent(
     tools: Toolset,
     termination: &Termination,
 ) -> Result<Agent, Error> {
-    let mut agent = Agent::builder(id)
-        .system(activation.prompt.as_str())
-        .params(activation.params.clone())
-        .tools(tools)
-        .approval(activation.approval.clone())
-        .when_rejected(OnRejection::TellModel)
-        .max_turns(termination.max_steps.unwrap_or(MAX_STEPS).max(1));
-    if let Some(model) = &activation.model {
-        agent = agent.shared_model(Arc::clone(model));
-    }
-    if let Some(calls) = activation.max_calls_per_reply {
-        agent = agent.max_calls_per_reply(calls);
-    }
-    let validators = activation.validators.clone();
     let last = termination.tool_called.clone();
     let is_over = move |transcript: &Transcript| {
         let results = transcript.last().into_iter().flat_map(|message| message.results());
         results.into_iter().any(|result| Some(&result.name) == last.as_ref())
     };
-    let agent = agent
-        .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
-        .hand_off_when(is_over);
-    Ok(agent.build()?)
+    let agent = activation.agent(id, tools, termination.max_steps.unwrap_or(MAX_STEPS));
+    Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
 }
 
 /// The outputs of branches as one.

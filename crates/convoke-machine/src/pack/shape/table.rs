@@ -1,6 +1,6 @@
 //! The format: every object of a pack, its fields, and which dialect knows or wants them.
 
-use super::field::{Field, Object, Others, Shape, closed, known_by, open, optional, required};
+use super::field::{Field, Object, Shape, closed, known_by, open, optional, required};
 use super::{object, rule};
 use crate::pack::dialect::Dialects;
 
@@ -353,7 +353,7 @@ static STATE: Object = Object {
         optional("on_max_visits", Text),
         optional("artifacts", Names(&Shape::Object(&ARTIFACT), 0)),
     ],
-    others: Others::Refused(BOTH),
+    closed_to: BOTH,
     also: Some(object::state),
 };
 
@@ -402,7 +402,7 @@ pub(super) static STEP: Object = Object {
         optional("branches", List(&Shape::Object(&STEP), 2)),
         optional("reduce", Shape::Object(&REDUCE)),
     ],
-    others: Others::Refused(V1_4),
+    closed_to: V1_4,
     also: Some(object::step),
 };
 

@@ -1,6 +1,6 @@
 //! Validation of one state.
 
-use super::{unknown_fields, with_nearest};
+use super::unknown_fields;
 use crate::finding::Finding;
 use crate::workflow::compiled::{Orchestration, Persistence};
 use crate::workflow::graph::Graph;
@@ -50,6 +50,10 @@ impl<'a> StateCheck<'a> {
         pointer(&[&["states", self.name], steps].concat())
     }
 
+    fn states(&self) -> impl Iterator<Item = &'a str> {
+        self.spec.states.keys().map(String::as_str)
+    }
+
     fn is_composition(&self) -> bool {
         Orchestration::named(&self.state.orchestration) == Some(Orchestration::Composition)
     }
@@ -69,7 +73,7 @@ impl<'a> StateCheck<'a> {
         let Some(used) = prompts.get(task) else {
             let message = format!("state `{name}` speaks with prompt `{task}`, which is not in the pack");
             let finding = Finding::error("unknown-prompt", place, message);
-            findings.push(with_nearest(finding, task, prompts.keys()));
+            findings.push(finding.suggest(task, prompts.keys().map(String::as_str)));
             return;
         };
         for used in used.iter().filter(|used| !self.declared_with_prompt(used)) {
@@ -97,7 +101,7 @@ impl<'a> StateCheck<'a> {
                 let message =
                     format!("event `{event}` of state `{name}` leads to `{target}`, which is not a state");
                 let finding = Finding::error("unknown-target", place.clone(), message);
-                findings.push(with_nearest(finding, target, self.spec.states.keys()));
+                findings.push(finding.suggest(target, self.states()));
             }
             if !is_pascal_case(event) {
                 let message = format!("event `{event}` is not written in PascalCase");
@@ -138,7 +142,7 @@ impl<'a> StateCheck<'a> {
                 if !known.contains(composition) {
                     let message = format!("there is no composition `{composition}`");
                     let finding = Finding::error("unknown-composition", place, message);
-                    findings.push(with_nearest(finding, composition, known));
+                    findings.push(finding.suggest(composition, known.iter().map(String::as_str)));
                 }
             }
             (false, "") => {}
@@ -179,7 +183,7 @@ impl<'a> StateCheck<'a> {
             let message =
                 format!("`on_max_visits` of state `{name}` names `{fallback}`, which is not a state");
             let finding = Finding::error("unknown-fallback", place, message);
-            findings.push(with_nearest(finding, fallback, self.spec.states.keys()));
+            findings.push(finding.suggest(fallback, self.states()));
             return;
         };
         if state.max_visits <= 0 {
@@ -205,9 +209,7 @@ impl<'a> StateCheck<'a> {
 
     /// Whether some way from a state comes to an end without coming by here.
     fn ends_without(&self, graph: &Graph<'a>, from: &'a str) -> bool {
-        let ends =
-            |name: &&str| self.spec.states[*name].terminal || self.spec.states[*name].on_event.is_empty();
-        graph.reachable_without(from, Some(self.name)).iter().any(ends)
+        graph.reachable_without(from, Some(self.name)).iter().any(|name| self.spec.states[*name].ends())
     }
 
     /// Whether its artifacts can be, and are what other states take them for.
@@ -262,8 +264,8 @@ fn is_pascal_case(event: &str) -> bool {
         && event.chars().all(|letter| letter.is_ascii_alphanumeric())
 }
 
-fn is_media_type(text: &str) -> bool {
+/// Whether a text is two words with a slash between them, whatever parameters follow.
+pub(crate) fn is_media_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim();
-    let parts: Vec<&str> = essence.split('/').collect();
-    matches!(parts.as_slice(), [kind, subtype] if !kind.is_empty() && !subtype.is_empty())
+    matches!(essence.split('/').collect::<Vec<_>>()[..], [kind, name] if !kind.is_empty() && !name.is_empty())
 }
