@@ -132,18 +132,13 @@ impl Machine {
     /// long conversation costs no more than going on with a short one.
     #[must_use]
     pub fn workflow(self) -> Workflow<MachineState> {
-        let name = self.name.to_string();
-        Workflow::new(Self { generations: Some(TURNS), ..self }).named(name)
+        Workflow::new(Self { generations: Some(TURNS), ..self })
     }
 
     /// The workflow as a part of another one's run: it goes on until it is over, and for one turn where it never is.
     #[must_use]
     pub fn part(self) -> Workflow<MachineState> {
-        if self.open_ended {
-            return self.once();
-        }
-        let name = self.name.to_string();
-        Workflow::new(self).named(name)
+        if self.open_ended { self.once() } else { Workflow::new(self) }
     }
 
     /// The conversation as a tool of an agent, which says something and is told what was answered. It has one turn; questions and
@@ -157,8 +152,7 @@ impl Machine {
 
     /// The workflow of somebody talking to it once.
     pub(crate) fn once(self) -> Workflow<MachineState> {
-        let name = self.name.to_string();
-        Workflow::new(OneTurn(self)).named(name)
+        Workflow::new(OneTurn(self))
     }
 
     /// A machine that does nothing but run a composition.

@@ -15,7 +15,7 @@ use super::talk::{Session, now};
 use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
 use crate::pack::AGENT;
-use crate::workflow::{Context, TransitionSlot, WorkflowEvent};
+use crate::workflow::{Context, TransitionSlot, WorkflowError, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
 const MAX_ROUNDS: u32 = 50;
@@ -221,21 +221,28 @@ impl Session<'_> {
             return Ok(Next::Round);
         }
         let at = now(self.scope).await?;
-        match slot.commit(&self.machine.compiled, &mut self.context, at) {
-            Ok(None) => Ok(Next::Round),
-            Ok(Some((asked, events))) => Ok(self.moved(&events, asked.context).await),
+        match slot.commit(&self.machine.compiled, &mut self.context, at).transpose() {
+            None => Ok(Next::Round),
+            Some(moved) => self.moved(moved.map(|(asked, events)| (events, asked.context))).await,
+        }
+    }
+
+    /// Lets the state begin that a transition led to, with what it is to know; or ends with why there was none.
+    pub(super) async fn moved(
+        &mut self,
+        moved: Result<(Vec<WorkflowEvent>, String), WorkflowError>,
+    ) -> Result<Next, Error> {
+        match moved {
+            Ok((events, brief)) => {
+                announce::happened(self.scope, &self.machine.compiled, &events).await;
+                self.enter(&events, brief);
+                Ok(if self.waits_for_events() { Next::End } else { Next::Round })
+            }
             Err(error) => {
                 self.end_with(&error).await?;
                 Ok(Next::End)
             }
         }
-    }
-
-    /// Lets the state begin that a transition led to.
-    pub(super) async fn moved(&mut self, events: &[WorkflowEvent], brief: String) -> Next {
-        announce::happened(self.scope, &self.machine.compiled, events).await;
-        self.enter(events, brief);
-        if self.waits_for_events() { Next::End } else { Next::Round }
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) enum Shape {
     /// So many of these or more, with names that the pack chooses.
     Names(&'static Shape, usize),
     /// Fields with names of the format.
-    Object(&'static Object),
+    Fields(&'static Object),
     /// What takes more than a table.
     Custom(fn(&mut Walk, &Node, &str)),
 }

@@ -25,7 +25,7 @@ pub(super) struct Verdict {
 /// Compares a pack with the table.
 pub(super) fn check(pack: &Node) -> Verdict {
     let mut walk = Walk::default();
-    walk.visit(&Shape::Object(&table::PACK), pack, "");
+    walk.visit(&Shape::Fields(&table::PACK), pack, "");
     walk.0
 }
 
@@ -84,14 +84,14 @@ impl Walk {
                 }
                 return;
             }
-            (Shape::Object(object), Content::Map(_)) => return self.object(object, node, path),
+            (Shape::Fields(object), Content::Map(_)) => return self.object(object, node, path),
             (Shape::Custom(check), _) => return check(self, node, path),
             (Shape::Text | Shape::Checked(_) | Shape::OneOf(..), _) => "a text".to_owned(),
             (Shape::Truth, _) => "true or false".to_owned(),
             (Shape::Whole(_), _) => "a whole number".to_owned(),
             (Shape::Number(..), _) => "a number".to_owned(),
             (Shape::List(..), _) => "a list".to_owned(),
-            (Shape::Names(..) | Shape::Object(_), _) => "an object".to_owned(),
+            (Shape::Names(..) | Shape::Fields(_), _) => "an object".to_owned(),
         };
         self.wrong_type(node, path, &wanted);
         self.0.mends.push((path.to_owned(), empty(shape)));
@@ -188,7 +188,7 @@ fn empty(shape: &Shape) -> Content {
         Shape::Number(..) => Content::Number(0.into()),
         Shape::List(..) => Content::List(Vec::new()),
         Shape::Names(..) => Content::Map(Vec::new()),
-        Shape::Object(object) => {
+        Shape::Fields(object) => {
             let needed = object.fields.iter().filter(|field| field.required == Dialects::BOTH);
             let entry = |field: &Field| Entry::new(field.name, Node::new(empty(&field.shape)));
             Content::Map(needed.map(entry).collect())

@@ -78,10 +78,8 @@ impl<'a> StateCheck<'a> {
         };
         for used in used.iter().filter(|used| !self.declared_with_prompt(used)) {
             let message = format!("prompt `{task}` uses artifact `{used}`, which no state with it declares");
-            findings.push(
-                Finding::warning("undeclared-artifact", place.clone(), message)
-                    .help(format!("declare `{used}` under `artifacts` of state `{name}`")),
-            );
+            let finding = Finding::warning("undeclared-artifact", place.clone(), message);
+            findings.push(finding.help(format!("declare `{used}` under `artifacts` of state `{name}`")));
         }
     }
 
@@ -115,17 +113,13 @@ impl<'a> StateCheck<'a> {
         let StateSpec { persistence, orchestration, .. } = self.state;
         if !persistence.is_empty() && Persistence::named(persistence).is_none() {
             let message = format!("`{persistence}` is not a kind of persistence");
-            findings.push(
-                Finding::error("unknown-persistence", self.place(&["persistence"]), message)
-                    .help("write `transient` or `persistent`"),
-            );
+            let finding = Finding::error("unknown-persistence", self.place(&["persistence"]), message);
+            findings.push(finding.help("write `transient` or `persistent`"));
         }
         if Orchestration::named(orchestration).is_none() {
             let message = format!("`{orchestration}` is not a kind of orchestration");
-            findings.push(
-                Finding::error("unknown-orchestration", self.place(&["orchestration"]), message)
-                    .help("write `internal`, `external`, `hybrid` or `composition`"),
-            );
+            let finding = Finding::error("unknown-orchestration", self.place(&["orchestration"]), message);
+            findings.push(finding.help("write `internal`, `external`, `hybrid` or `composition`"));
         }
     }
 
@@ -148,10 +142,8 @@ impl<'a> StateCheck<'a> {
             (false, "") => {}
             (false, _) => {
                 let message = format!("state `{name}` names a composition, and is not orchestrated by one");
-                findings.push(
-                    Finding::error("unexpected-composition", place, message)
-                        .help("write `\"orchestration\": \"composition\"`"),
-                );
+                let finding = Finding::error("unexpected-composition", place, message);
+                findings.push(finding.help("write `\"orchestration\": \"composition\"`"));
             }
         }
     }
@@ -165,10 +157,8 @@ impl<'a> StateCheck<'a> {
         if self.spec.version >= 2 && !state.terminal && state.on_event.is_empty() && state.max_visits <= 0 {
             let message =
                 format!("state `{name}` is a dead end: no event leads out of it, and it is not terminal");
-            findings.push(
-                Finding::warning("dead-end", self.place(&[]), message)
-                    .help("write `\"terminal\": true` if it is the end"),
-            );
+            let finding = Finding::warning("dead-end", self.place(&[]), message);
+            findings.push(finding.help("write `\"terminal\": true` if it is the end"));
         }
     }
 
@@ -200,10 +190,8 @@ impl<'a> StateCheck<'a> {
             let message = format!(
                 "redirect trap: every way from `{fallback}` leads back to `{name}`, and from there to `{fallback}`"
             );
-            findings.push(
-                Finding::warning("redirect-trap", place, message)
-                    .help("let a budget end it, or let it lead where nothing leads back"),
-            );
+            let finding = Finding::warning("redirect-trap", place, message);
+            findings.push(finding.help("let a budget end it, or let it lead where nothing leads back"));
         }
     }
 
@@ -220,17 +208,13 @@ impl<'a> StateCheck<'a> {
             let place = |step: &str| self.place(&["artifacts", artifact, step]);
             if ArtifactMode::named(&declared.mode).is_none() {
                 let message = format!("`{}` is not a mode of artifacts", declared.mode);
-                findings.push(
-                    Finding::error("unknown-artifact-mode", place("mode"), message)
-                        .help("write `replace` or `append`"),
-                );
+                let finding = Finding::error("unknown-artifact-mode", place("mode"), message);
+                findings.push(finding.help("write `replace` or `append`"));
             }
             if !is_media_type(&declared.media_type) {
                 let message = format!("`{}` is not a media type", declared.media_type);
-                findings.push(
-                    Finding::warning("artifact-type", place("type"), message)
-                        .help("write one like `text/plain` or `application/json`"),
-                );
+                let finding = Finding::warning("artifact-type", place("type"), message);
+                findings.push(finding.help("write one like `text/plain` or `application/json`"));
             }
             if let Some(other) = self.declared_otherwise(artifact) {
                 let message = format!(
