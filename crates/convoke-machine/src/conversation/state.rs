@@ -86,13 +86,6 @@ impl MachineState {
         self
     }
 
-    /// Sets the name under which it is remembered.
-    #[must_use]
-    pub fn remembered_as(mut self, memory: impl Into<String>) -> Self {
-        self.memory = Some(memory.into());
-        self
-    }
-
     /// Sets a variable, for the prompts of all states.
     #[must_use]
     pub fn variable(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {

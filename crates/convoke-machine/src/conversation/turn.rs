@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::activation::{Activation, Direction, activate, broken};
 use super::announce;
-use super::fold::{Fold, refusing};
+use super::fold::Fold;
 use super::machine::TOOL_RESULTS;
 use super::talk::{Session, now};
 use super::timed::timed;
@@ -124,13 +124,13 @@ impl Session<'_> {
             agent = agent.shared_tool(tool);
         }
         let others = activation.refusal.clone();
-        let refused_by_workflow = refusing(Arc::clone(&compiled), context, known, at);
         let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
             .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
             .refuse_when(move |transcript, call| {
                 let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);
-                refused_by_workflow(transcript, call).or_else(others)
+                let workflow = Fold::new(&compiled, &context, at);
+                workflow.refusal(transcript.since(known), call).or_else(others)
             });
         Ok(agent.build()?)
     }

@@ -149,15 +149,11 @@ fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
 }
 
 fn compositions(pack: &Pack, findings: &mut Vec<Finding>) {
-    let names = |evals: &'_ [Eval]| evals.iter().map(|eval| eval.id.clone()).collect::<Vec<_>>();
-    let evals: Vec<String> = names(&pack.evals)
-        .into_iter()
-        .chain(pack.prompts.values().flat_map(|prompt| names(&prompt.evals)))
-        .collect();
+    let evals = pack.evals.iter().chain(pack.prompts.values().flat_map(|prompt| &prompt.evals));
     let around = Surroundings {
         prompts: pack.prompts.keys().map(String::as_str).collect(),
         tools: pack.tools.keys().map(String::as_str).collect(),
-        evals: evals.iter().map(String::as_str).collect(),
+        evals: evals.map(|eval| eval.id.as_str()).collect(),
         events: events_by_composition(pack),
     };
     for (name, composition) in &pack.compositions {

@@ -11,7 +11,7 @@ use super::eval::merged;
 use super::fragment::Fragments;
 use super::model::{Eval, Pack, Parameters, Prompt};
 use super::template::{Part, Template, Unresolved, rendered};
-use super::validator::{TYPES, Validator, ValidatorError};
+use super::validator::{Validator, ValidatorError, kinds};
 use super::variables::{Bound, CompiledVariable, Violation};
 use crate::finding::{Finding, child};
 
@@ -274,8 +274,10 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
             Err(ValidatorError::Unknown { kind }) => {
                 let message = format!("there is no validator `{kind}`");
                 let finding = Finding::error("unknown-validator", child(&place, "type"), message);
-                let finding = finding.help(format!("there are {}", TYPES.join(", ")));
-                findings.push(finding.suggest(&kind, TYPES));
+                let mut known: Vec<&str> = kinds().collect();
+                known.sort_unstable();
+                let finding = finding.help(format!("there are {}", known.join(", ")));
+                findings.push(finding.suggest(&kind, known));
             }
             Err(ValidatorError::Settings(message)) => {
                 let finding = Finding::warning("bad-validator", place, message);

@@ -1,10 +1,8 @@
 //! A workflow that nothing is wrong with: names are numbers, targets are resolved, limits are read.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
-use convoke_text::diagnostic::Severity;
 use jiff::Timestamp;
 
 use super::artifact::declared;
@@ -80,25 +78,17 @@ pub enum Persistence {
 }
 
 /// What is wrong with a workflow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the workflow cannot be run: {}", errors(findings))]
 pub struct InvalidWorkflow {
     /// Everything that was found, also what is only a warning.
     pub findings: Vec<Finding>,
 }
 
-impl fmt::Display for InvalidWorkflow {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error);
-        formatter.write_str("the workflow cannot be run")?;
-        for (number, finding) in errors.enumerate() {
-            let before = if number == 0 { ": " } else { "; " };
-            write!(formatter, "{before}{} ({})", finding.message, finding.path)?;
-        }
-        Ok(())
-    }
+fn errors(findings: &[Finding]) -> String {
+    let errors = findings.iter().filter(|finding| finding.is_error());
+    errors.map(|finding| format!("{} ({})", finding.message, finding.path)).collect::<Vec<_>>().join("; ")
 }
-
-impl std::error::Error for InvalidWorkflow {}
 
 impl Compiled {
     /// Checks and compiles a workflow.
@@ -115,7 +105,7 @@ impl Compiled {
     /// Everything that is wrong with it.
     pub fn with_options(spec: &Spec, known: &Known, options: Options) -> Result<Self, InvalidWorkflow> {
         let findings = validate(spec, known);
-        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        if findings.iter().any(Finding::is_error) {
             return Err(InvalidWorkflow { findings });
         }
         let ids: HashMap<Arc<str>, StateId> =
@@ -350,12 +340,6 @@ impl CompiledState {
 }
 
 impl Orchestration {
-    /// Whether the model may move on from the state.
-    #[must_use]
-    pub fn lets_the_model_move(self) -> bool {
-        self != Self::External
-    }
-
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "" | "internal" => Some(Self::Internal),

@@ -220,11 +220,8 @@ impl<'a> StateCheck<'a> {
                 let message = format!(
                     "artifact `{artifact}` has another mode or type in state `{other}`: it is one artifact"
                 );
-                findings.push(Finding::error(
-                    "artifact-conflict",
-                    self.place(&["artifacts", artifact]),
-                    message,
-                ));
+                let place = self.place(&["artifacts", artifact]);
+                findings.push(Finding::error("artifact-conflict", place, message));
             }
         }
     }
