@@ -9,7 +9,7 @@ use convoke_core::{Answer, RunId, RunStatus, Runtime, Store, Workflow};
 use convoke_machine::conversation::{Activation, Machine, MachineState, Situation, TURN};
 use convoke_machine::workflow::{Act, Command, Compiled, Known, Spec, advance, step};
 use convoke_models::ScriptedModel;
-use convoke_store::MemoryStore;
+use convoke_store::{MemoryStore, SqliteStore};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use jiff::Timestamp;
 use serde_json::json;
@@ -87,12 +87,11 @@ struct Talk {
 }
 
 impl Talk {
-    async fn of(turns: usize) -> Self {
+    async fn of(turns: usize, store: Arc<dyn Store>) -> Self {
         let model = ScriptedModel::builder().otherwise("The plan is as good as it was.").build();
         let stage =
             |situation: &Situation<'_>| Ok(Activation::new(format!("You are {}.", situation.state.name)));
         let machine = Machine::builder(workflow(), stage).build().expect("a machine");
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let workflow = machine.workflow();
         let runtime = runtime(&store, &model);
         let begun = runtime.start(&workflow, MachineState::saying("What is the plan?")).await.expect("a run");
@@ -125,13 +124,20 @@ fn conversations(criterion: &mut Criterion) {
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let model = ScriptedModel::builder().otherwise("The plan is as good as it was.").build();
     let mut group = criterion.benchmark_group("conversation");
-    for turns in [10, 1_010] {
-        let talk = tokio.block_on(Talk::of(turns));
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = |turns| SqliteStore::open(folder.path().join(format!("{turns}.db"))).expect("a store");
+    for (turns, is_durable) in [(10, false), (1_010, false), (10, true), (1_010, true)] {
+        let store: Arc<dyn Store> = match is_durable {
+            true => Arc::new(database(turns)),
+            false => Arc::new(MemoryStore::new()),
+        };
+        let talk = tokio.block_on(Talk::of(turns, store));
         let runtime = runtime(&talk.store, &model);
-        group.bench_function(format!("resume after {turns} turns"), |bencher| {
+        let store = if is_durable { ", SQLite" } else { "" };
+        group.bench_function(format!("resume after {turns} turns{store}"), |bencher| {
             bencher.iter(|| tokio.block_on(talk.resume(&runtime)));
         });
-        group.bench_function(format!("open after {turns} turns in another process"), |bencher| {
+        group.bench_function(format!("open after {turns} turns in another process{store}"), |bencher| {
             bencher.iter(|| {
                 let stage = |situation: &Situation<'_>| {
                     Ok(Activation::new(format!("You are {}.", situation.state.name)))

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::conversation::{
-    Activation, ComposedWork, Direction, InvalidComposition, InvalidMachine, Machine, MachineState, Refusal,
-    Situation, Stage, Validator,
+    Activation, ComposedWork, InvalidComposition, InvalidMachine, Machine, MachineState, Refusal, Situation,
+    Stage, Validator,
 };
 use crate::pack::model::{Parameters, SkillSource};
 use crate::pack::{self, AGENT, CompiledPack, CompiledPrompt, Judgement, Moment};
-use crate::workflow::{Compiled, Known, Spec};
+use crate::workflow::{Compiled, InvalidWorkflow};
 
 /// How the states of a pack speak, with the tools and the model that there are.
 ///
@@ -86,13 +86,11 @@ impl PackStage {
             }
             None => match (pack.entry(), pack.only_composition()) {
                 (Some(task), _) => {
-                    Machine::on(alone(&json!({"prompt_task": task}))?, Arc::new(self)).open_ended()
+                    Machine::on(Arc::new(Compiled::speaking(task)?), Arc::new(self)).open_ended()
                 }
                 (None, Some(name)) => {
                     self.check_function(name)?;
-                    let state =
-                        json!({"orchestration": "composition", "composition": name, "terminal": true});
-                    Machine::on(alone(&state)?, Arc::new(self))
+                    Machine::on(Arc::new(Compiled::composed(name)?), Arc::new(self))
                 }
                 (None, None) => return Err(PackMachineError::NoEntry),
             },
@@ -167,16 +165,16 @@ impl PackStage {
         let stage: Arc<dyn Stage> = Arc::new(Self { depth: self.depth + 1, ..self.clone() });
         let builder = match (state, self.pack.workflow()) {
             (Some(state), Some(compiled)) => Machine::on(Arc::new(compiled.clone()), stage).entering(state),
-            _ => Machine::on(alone(&json!({"prompt_task": member}))?, stage),
+            _ => Machine::on(Arc::new(Compiled::speaking(member)?), stage),
         };
         let name = format!("{AGENT}{member}");
-        let remembered = remembered(situation.said, &name);
-        let machine = builder.named(name).build()?;
+        let machine = builder.named(name.as_str()).build()?;
+        let said = situation.said.clone();
         let variables = situation.variables.clone();
         let runner = Runner::with_factory(&machine.once(), move |given| {
             let query = given.as_ref().and_then(|given| given["query"].as_str()).unwrap_or_default();
             let mut state = MachineState::saying(query);
-            (state.variables, state.said) = (variables.clone(), remembered.clone());
+            (state.variables, state.said) = (variables.clone(), remembered(&said, &name));
             Ok(state)
         });
         let description = self.pack.agent_cards().swap_remove(member).map(|card| card.description);
@@ -310,18 +308,8 @@ pub enum PackMachineError {
     #[error(transparent)]
     Machine(#[from] InvalidMachine),
     /// The workflow of a single prompt could not be made.
-    #[error("{0}")]
-    Workflow(String),
-}
-
-/// A workflow of a single state.
-fn alone(state: &Value) -> Result<Arc<Compiled>, PackMachineError> {
-    let name = state["prompt_task"].as_str().or(state["composition"].as_str()).unwrap_or_default();
-    let spec = json!({"version": 1, "entry": name, "states": {name: state}});
-    let compiled = serde_json::from_value::<Spec>(spec)
-        .map_err(|error| error.to_string())
-        .and_then(|spec| Compiled::new(&spec, &Known::anything()).map_err(|error| error.to_string()));
-    compiled.map(Arc::new).map_err(PackMachineError::Workflow)
+    #[error(transparent)]
+    Workflow(#[from] InvalidWorkflow),
 }
 
 /// What a provider is told; what only some understand is passed on as it is.
@@ -341,15 +329,10 @@ fn params(parameters: Parameters) -> ModelParams {
 }
 
 fn validator(rule: &pack::Validator) -> Validator {
-    let direction = match rule.direction() {
-        pack::Direction::Input => Direction::Input,
-        pack::Direction::Output => Direction::Output,
-        pack::Direction::Both => Direction::Both,
-    };
-    let (rule, name) = (rule.clone(), rule.kind().to_owned());
-    let check = move |text: &str| match rule.judge(text) {
+    let own = rule.clone();
+    let check = move |text: &str| match own.judge(text) {
         Judgement::Passed => None,
         Judgement::Replaced(instead) | Judgement::Failed(instead) => Some(instead),
     };
-    Validator::new(direction, check).named(name)
+    Validator::new(rule.direction(), check).named(rule.kind())
 }

@@ -12,47 +12,101 @@ use super::{Message, Transcript};
 use crate::Digest;
 
 /// The beginning of a conversation, as it was read from a state.
-#[derive(Serialize, Deserialize)]
 pub(super) struct StoredPrefix {
     pub(super) digest: Digest,
     /// How many messages there are.
     pub(super) length: usize,
     /// How many bytes they are stored as.
     pub(super) encoded: usize,
-    /// The messages, as the JSON of a list.
-    messages: String,
-    #[serde(skip)]
+    source: Source,
     read: OnceLock<Transcript>,
+}
+
+/// Where the messages are.
+enum Source {
+    /// In the JSON of a list, [as states have it](exchanged).
+    Text(String),
+    /// One before a conversation.
+    Preceding { first: Message, rest: Transcript },
+}
+
+/// A conversation as states have it.
+#[derive(Serialize, Deserialize)]
+struct KeptTranscript {
+    digest: Digest,
+    length: usize,
+    encoded: usize,
+    text: Option<String>,
+    /// The JSON as it is: how earlier builds kept it.
+    #[serde(default, skip_serializing)]
+    messages: String,
 }
 
 impl StoredPrefix {
     /// The messages themselves. What cannot be read is missing: see [`Transcript::is_damaged`].
     pub(super) fn read(&self) -> &Transcript {
-        self.read.get_or_init(|| {
-            let messages: Vec<Message> = serde_json::from_str(&self.messages).unwrap_or_default();
-            messages.into()
+        self.read.get_or_init(|| match &self.source {
+            Source::Text(text) => {
+                serde_json::from_str::<Vec<Message>>(&exchanged(text)).unwrap_or_default().into()
+            }
+            Source::Preceding { first, rest } => std::iter::once(first).chain(rest.iter()).cloned().collect(),
         })
     }
 
-    fn of(transcript: &Transcript) -> Self {
-        let mut messages = transcript.beginning.as_ref().map_or("[", |beginning| beginning.open()).to_owned();
-        let mut added: Vec<&[u8]> = transcript.links().map(|link| link.json()).collect();
-        added.reverse();
-        for json in added {
-            if messages.len() > 1 {
-                messages.push(',');
-            }
-            messages.push_str(&String::from_utf8_lossy(json));
-        }
-        messages.push(']');
-        let (digest, length, encoded) = (transcript.digest(), transcript.len(), transcript.encoded_len());
-        Self { digest, length, encoded, messages, read: OnceLock::new() }
+    /// A message and the conversation after it, which together have this digest.
+    pub(super) fn preceding(first: Message, rest: Transcript, digest: Digest) -> Self {
+        let own = Transcript::from(first.clone()).encoded_len();
+        let (length, encoded) = (rest.len() + 1, rest.encoded_len() + own);
+        Self { digest, length, encoded, source: Source::Preceding { first, rest }, read: OnceLock::new() }
     }
 
-    /// The list without its end.
-    fn open(&self) -> &str {
-        self.messages.strip_suffix(']').unwrap_or("[")
+    fn of(kept: KeptTranscript) -> Self {
+        let KeptTranscript { digest, length, encoded, text, messages } = kept;
+        let source = Source::Text(text.unwrap_or_else(|| exchanged(&messages)));
+        Self { digest, length, encoded, source, read: OnceLock::new() }
     }
+}
+
+impl KeptTranscript {
+    fn of(transcript: &Transcript) -> Self {
+        let (digest, length, encoded) = (transcript.digest(), transcript.len(), transcript.encoded_len());
+        let text = Some(written(transcript) + "]");
+        Self { digest, length, encoded, text, messages: String::new() }
+    }
+}
+
+/// The list of a conversation's messages, without its end.
+fn written(transcript: &Transcript) -> String {
+    let mut list = match transcript.beginning.as_deref() {
+        None => "[".to_owned(),
+        Some(StoredPrefix { source: Source::Text(text), .. }) => {
+            text.strip_suffix(']').unwrap_or("[").to_owned()
+        }
+        Some(preceding) => written(preceding.read()),
+    };
+    let mut added: Vec<&[u8]> = transcript.links().map(|link| link.json()).collect();
+    added.reverse();
+    for json in added {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push_str(&exchanged(&String::from_utf8_lossy(json)));
+    }
+    list
+}
+
+/// A JSON text as it stands in the JSON of a state, and back. Quotes and backslashes would be escaped there, and once more in the record
+/// that keeps the state of an earlier generation, and to read those escapes takes longer than everything else. So they change places
+/// with characters that JSON has no use for.
+fn exchanged(json: &str) -> String {
+    let exchange = |letter| match letter {
+        '"' => '`',
+        '`' => '"',
+        '\\' => '^',
+        '^' => '\\',
+        other => other,
+    };
+    json.chars().map(exchange).collect()
 }
 
 /// For states with conversations that may become long: `#[serde(with = "convoke_core::kept_transcript")]`. Such a state is quickly read,
@@ -77,14 +131,14 @@ impl StoredPrefix {
 pub mod kept_transcript {
     use std::sync::Arc;
 
-    use super::{Deserialize, Deserializer, Serialize, Serializer, StoredPrefix, Transcript};
+    use super::{Deserialize, Deserializer, KeptTranscript, Serialize, Serializer, StoredPrefix, Transcript};
 
     /// Writes a conversation as one text, beside its digest.
     ///
     /// # Errors
     /// Those of the serializer.
     pub fn serialize<S: Serializer>(transcript: &Transcript, serializer: S) -> Result<S::Ok, S::Error> {
-        StoredPrefix::of(transcript).serialize(serializer)
+        KeptTranscript::of(transcript).serialize(serializer)
     }
 
     /// Reads a conversation, without looking at what was said.
@@ -92,7 +146,7 @@ pub mod kept_transcript {
     /// # Errors
     /// Those of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Transcript, D::Error> {
-        let beginning = StoredPrefix::deserialize(deserializer)?;
+        let beginning = StoredPrefix::of(KeptTranscript::deserialize(deserializer)?);
         Ok(Transcript { beginning: Some(Arc::new(beginning)), last: None })
     }
 }
@@ -127,6 +181,36 @@ mod tests {
         let stored = |talk: &Transcript| talk.unsaved(|_| true).map(|blob| blob.digest).collect::<Vec<_>>();
         assert_eq!(stored(&often), stored(&whole));
         assert_eq!(serde_json::to_value(&often).unwrap(), serde_json::to_value(&whole).unwrap());
+    }
+
+    #[test]
+    fn a_message_before_a_conversation_is_put_there_when_somebody_looks() {
+        let instructions = Message::system("be brief");
+        let mut said = saved(&Transcript::from_iter([Message::user("hello"), Message::assistant("hi")]));
+        let mut whole: Transcript = std::iter::once(&instructions).chain(said.iter()).cloned().collect();
+        let mut opened = said.preceded_by(instructions.clone(), whole.digest());
+        for talk in [&mut said, &mut whole, &mut opened] {
+            talk.push(Message::user("bye"));
+        }
+        assert_eq!(opened.since(3).map(Message::text).collect::<Vec<_>>(), ["bye"]);
+        assert!(opened.beginning.as_ref().is_some_and(|beginning| beginning.read.get().is_none()));
+        assert_eq!((&opened, opened.len(), opened.encoded_len()), (&whole, whole.len(), whole.encoded_len()));
+        assert!(opened.iter().eq(whole.iter()) && !opened.is_damaged());
+        assert!(saved(&opened).iter().eq(whole.iter()));
+        assert!(said.preceded_by(instructions, said.digest()).is_damaged());
+    }
+
+    #[test]
+    fn what_an_earlier_build_kept_is_read() {
+        let talk = Transcript::from_iter([Message::user("a \"b\" `c` \\ ^"), Message::assistant("well\n")]);
+        let messages = serde_json::to_string(&talk).unwrap();
+        let kept = serde_json::json!({
+            "digest": talk.digest(), "length": talk.len(), "encoded": talk.encoded_len(), "messages": messages,
+        });
+        let Saved(read) = serde_json::from_value(kept).unwrap();
+        assert!(read.iter().eq(talk.iter()) && read == talk && !read.is_damaged());
+        let again = saved(&read);
+        assert!(again.iter().eq(talk.iter()) && !again.is_damaged());
     }
 
     #[test]

@@ -101,15 +101,32 @@ impl Transcript {
 
     /// The messages, first to last.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Message> + DoubleEndedIterator {
-        let mut links = Vec::with_capacity(self.len());
-        links.extend(self.newest_first());
-        links.into_iter().rev().map(|link| &link.message)
+        self.since(0)
+    }
+
+    /// The messages after the first `known`, first to last. What came before them is not looked at, however long it is.
+    pub fn since(&self, known: usize) -> impl ExactSizeIterator<Item = &Message> + DoubleEndedIterator {
+        let newer: Vec<&Message> = self.newest_first().take(self.len().saturating_sub(known)).collect();
+        newer.into_iter().rev()
+    }
+
+    /// The messages, last to first. Whoever stops early has not looked at what came before.
+    pub fn newest_first(&self) -> impl Iterator<Item = &Message> {
+        self.all_links().map(|link| &link.message)
     }
 
     /// The last message.
     #[must_use]
     pub fn last(&self) -> Option<&Message> {
-        self.newest_first().next().map(|last| &last.message)
+        self.newest_first().next()
+    }
+
+    /// This conversation with a message before its first, if the digest of that is known: then it costs nothing, where putting
+    /// something before a long conversation otherwise takes as long as it is. A digest that is not the right one is noticed before a
+    /// model is asked.
+    #[must_use]
+    pub fn preceded_by(&self, first: Message, digest: Digest) -> Self {
+        Self { beginning: Some(Arc::new(StoredPrefix::preceding(first, self.clone(), digest))), last: None }
     }
 
     /// The messages that came after those of another transcript, first to last; `None` if this one does not begin with that. Costs
@@ -144,12 +161,12 @@ impl Transcript {
         &'a self,
         mut is_new: impl FnMut(&Digest) -> bool + 'a,
     ) -> impl Iterator<Item = Blob> + 'a {
-        self.newest_first()
+        self.all_links()
             .take_while(move |link| is_new(&link.digest))
             .map(|link| Blob { digest: link.digest, content: link.content.clone() })
     }
 
-    fn newest_first(&self) -> impl Iterator<Item = &Link> {
+    fn all_links(&self) -> impl Iterator<Item = &Link> {
         // What was read from a state is looked into only by whoever comes that far.
         self.links().chain(self.beginning.iter().flat_map(|beginning| beginning.read().links()))
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_agent::Approval;
-use convoke_core::{Model, ModelParams, ToolCall, Toolset, Transcript};
+use convoke_agent::{Agent, AgentBuilder, Approval, OnRejection};
+use convoke_core::{Error, Model, ModelParams, Scope, ToolCall, Toolset, Transcript};
 use serde_json::{Map, Value};
 
 use super::{ComposedWork, MachineState};
+pub use crate::pack::Direction;
 use crate::workflow::{Compiled, CompiledState, Context};
 
 /// What is known when a state is to speak.
@@ -61,6 +62,29 @@ impl Activation {
     pub fn new(prompt: impl Into<String>) -> Self {
         Self { prompt: prompt.into(), ..Self::default() }
     }
+
+    /// An agent that works as the state does, with these tools, and stops at what must not be said.
+    pub(super) fn agent(&self, name: &str, tools: Toolset, turns: u32) -> AgentBuilder {
+        let mut agent = Agent::builder(name)
+            .params(self.params.clone())
+            .tools(tools)
+            .approval(self.approval.clone())
+            .when_rejected(OnRejection::TellModel)
+            .max_turns(turns.max(1));
+        if let Some(model) = &self.model {
+            agent = agent.shared_model(Arc::clone(model));
+        }
+        if let Some(calls) = self.max_calls_per_reply {
+            agent = agent.max_calls_per_reply(calls);
+        }
+        let validators = self.validators.clone();
+        agent.stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
+    }
+
+    /// Its model, or the run's.
+    pub(super) fn model_for(&self, scope: &Scope) -> Result<Arc<dyn Model>, Error> {
+        self.model.clone().map_or_else(|| scope.default_model(), Ok)
+    }
 }
 
 impl std::fmt::Debug for Activation {
@@ -71,18 +95,6 @@ impl std::fmt::Debug for Activation {
             .field("tools", &self.tools)
             .finish_non_exhaustive()
     }
-}
-
-/// What is looked at by a validator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Direction {
-    /// What the person says.
-    Input,
-    /// What the model says.
-    Output,
-    /// Either.
-    Both,
 }
 
 /// What is said instead of a text; nothing if it may be said.

@@ -34,8 +34,7 @@ impl Session<'_> {
                 let Err(exhausted) = self.machine.compiled.check_budget(&self.context, at) else {
                     return Err(error);
                 };
-                self.end_with(&exhausted).await?;
-                return Ok(Next::End);
+                return self.moved(Err(exhausted)).await;
             }
         };
         let text = rendered(&output);
@@ -43,21 +42,16 @@ impl Session<'_> {
         let state = self.machine.compiled.current(&self.context).filter(|state| !state.is_terminal());
         let has = |event: &String| state.is_some_and(|state| state.events().any(|known| **known == **event));
         let Some(event) = events.into_iter().find(has) else { return Ok(Next::End) };
-        let at = now(self.scope).await?;
-        match advance(&self.machine.compiled, &mut self.context, Command::at(at, Act::Event(&event))) {
-            Ok(events) => Ok(self.moved(&events, text).await),
-            Err(error) => {
-                self.end_with(&error).await?;
-                Ok(Next::End)
-            }
-        }
+        let command = Command::at(now(self.scope).await?, Act::Event(&event));
+        let moved = advance(&self.machine.compiled, &mut self.context, command);
+        self.moved(moved.map(|events| (events, text))).await
     }
 
     fn words(&self) -> String {
         if self.entered && !self.state.brief.is_empty() {
             return self.state.brief.clone();
         }
-        let said = self.state.said.iter().rfind(|message| message.role == Role::User);
+        let said = self.state.said.newest_first().find(|message| message.role == Role::User);
         said.map(Message::text).unwrap_or_default()
     }
 

@@ -3,9 +3,7 @@
 //! A call that the journal answers is not made again, so nothing may happen in a call. What calls come to is computed from the
 //! messages instead, in call order: while the agent works, to refuse what cannot be, and after it, to let happen what can.
 
-use std::sync::Arc;
-
-use convoke_core::{Message, Role, ToolCall, ToolResult, Transcript};
+use convoke_core::{Message, ToolCall, ToolResult};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -90,21 +88,16 @@ impl<'a> Fold<'a> {
         let outcome = match call.name.as_str() {
             TRANSITION => {
                 let mut slot = self.slot.clone();
-                match slot.request(self.compiled, &self.context, &arguments) {
-                    Ok(_) => {
-                        // A call that somebody else refused is not one.
-                        if !failed {
-                            self.slot = slot;
-                        }
-                        Ok(())
-                    }
-                    Err(refusal) => {
-                        let event = arguments.get("event").and_then(Value::as_str).unwrap_or_default();
-                        let reason = refusal.to_string();
-                        self.refused.push(Refused { event: event.to_owned(), reason: reason.clone() });
-                        Err(reason)
-                    }
+                let asked = slot.request(self.compiled, &self.context, &arguments);
+                // A call that somebody else refused is not one.
+                if asked.is_ok() && !failed {
+                    self.slot = slot;
                 }
+                asked.map(drop).map_err(|refusal| {
+                    let event = arguments.get("event").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    self.refused.push(Refused { event, reason: refusal.to_string() });
+                    refusal.to_string()
+                })
             }
             SET_ARTIFACT if !failed => self.set_artifact(&arguments),
             _ => Ok(()),
@@ -125,22 +118,4 @@ impl<'a> Fold<'a> {
 pub(super) fn is_repeat_notice(result: &ToolResult) -> bool {
     result.is_error
         && result.content.contains("times in a row with these arguments and gave the same each time")
-}
-
-/// The messages of a conversation that came after what was known before: the instructions and so many others.
-pub(super) fn newer<'m>(
-    messages: impl Iterator<Item = &'m Message> + 'm,
-    known: usize,
-) -> impl Iterator<Item = &'m Message> + 'm {
-    messages.filter(|message| message.role != Role::System).skip(known)
-}
-
-/// What refuses calls while an agent works.
-pub(super) fn refusing(
-    compiled: Arc<Compiled>,
-    context: Arc<Context>,
-    known: usize,
-    at: Timestamp,
-) -> impl Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync + 'static {
-    move |transcript, call| Fold::new(&compiled, &context, at).refusal(newer(transcript.iter(), known), call)
 }

@@ -8,14 +8,13 @@ use convoke_agent::memory::Memories;
 use convoke_core::{BoxFuture, Error, Nature, Outline, Runner, Scope, Step, Workflow};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::messages::MessagePolicy;
 use super::state::{MachineState, Talk};
 use super::talk::Session;
 use super::{Situation, Stage};
-use crate::workflow::{Compiled, Known, Transitioned};
+use crate::workflow::{Compiled, Transitioned};
 
 /// The channel on which results of tools that clients execute are sent.
 pub const TOOL_RESULTS: &str = "tool_results";
@@ -76,6 +75,7 @@ pub struct Machine {
 }
 
 /// A machine being put together. See [`Machine::builder`].
+#[derive(Debug)]
 #[must_use = "a machine is not made until `build` is called"]
 pub struct MachineBuilder {
     machine: Machine,
@@ -132,18 +132,13 @@ impl Machine {
     /// long conversation costs no more than going on with a short one.
     #[must_use]
     pub fn workflow(self) -> Workflow<MachineState> {
-        let name = self.name.to_string();
-        Workflow::new(Self { generations: Some(TURNS), ..self }).named(name)
+        Workflow::new(Self { generations: Some(TURNS), ..self })
     }
 
     /// The workflow as a part of another one's run: it goes on until it is over, and for one turn where it never is.
     #[must_use]
     pub fn part(self) -> Workflow<MachineState> {
-        if self.open_ended {
-            return self.once();
-        }
-        let name = self.name.to_string();
-        Workflow::new(self).named(name)
+        if self.open_ended { self.once() } else { Workflow::new(self) }
     }
 
     /// The conversation as a tool of an agent, which says something and is told what was answered. It has one turn; questions and
@@ -157,18 +152,14 @@ impl Machine {
 
     /// The workflow of somebody talking to it once.
     pub(crate) fn once(self) -> Workflow<MachineState> {
-        let name = self.name.to_string();
-        Workflow::new(OneTurn(self)).named(name)
+        Workflow::new(OneTurn(self))
     }
 
     /// A machine that does nothing but run a composition.
     pub(super) fn function(&self, name: &str) -> Result<Self, Error> {
         let unknown = || Error::permanent(format!("there is no composition `{name}` to run"));
         self.stage.composition(name).ok_or_else(unknown)?;
-        let state = json!({"orchestration": "composition", "composition": name, "terminal": true});
-        let spec = json!({"version": 2, "entry": name, "states": {name: state}});
-        let compiled = Compiled::new(&serde_json::from_value(spec)?, &Known::anything());
-        let compiled = Arc::new(compiled.map_err(Error::failed)?);
+        let compiled = Arc::new(Compiled::composed(name).map_err(Error::failed)?);
         Ok(Self { compiled, open_ended: false, entry: None, ..self.clone() })
     }
 
@@ -304,12 +295,6 @@ impl Step<MachineState> for OneTurn {
 impl fmt::Debug for Machine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Machine").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for MachineBuilder {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("MachineBuilder").field("machine", &self.machine).finish()
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn carried_over(
     brief: String,
 ) -> (Transcript, String) {
     let only_words =
-        || said.iter().rfind(|message| message.role == Role::User).cloned().into_iter().collect();
+        || said.newest_first().find(|message| message.role == Role::User).cloned().into_iter().collect();
     match policy {
         MessagePolicy::Keep => (said.clone(), brief),
         MessagePolicy::Reset => (only_words(), brief),

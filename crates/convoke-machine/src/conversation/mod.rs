@@ -9,6 +9,7 @@
 //! | how a state speaks | `activation.rs`: one builder for opening, handing off and resuming |
 //! | what calls of the workflow's tools come to | `fold.rs`: a pure function of the conversation, so that a replay comes to the same |
 //! | one turn | `turn.rs` |
+//! | what a model is asked, and why a long conversation is gone on with as quickly as a short one | `opening.rs` |
 //! | a state that runs a composition | `compose.rs`, `composition/` |
 //! | what is waited for between turns | `wait.rs` |
 //! | what a state knows of those before it | `messages.rs` |
@@ -23,6 +24,7 @@ mod composition;
 mod fold;
 mod machine;
 mod messages;
+mod opening;
 mod remember;
 mod state;
 mod talk;

@@ -1,6 +1,6 @@
 //! The state of a conversation between turns, which goes on with it when the run continues.
 
-use convoke_core::Transcript;
+use convoke_core::{Digest, Transcript};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -49,11 +49,21 @@ pub struct MachineState {
     /// What the current state knows of what was said.
     #[serde(with = "convoke_core::kept_transcript", skip_serializing_if = "Transcript::is_empty")]
     pub said: Transcript,
+    /// The same with the current state's instructions before it, as its model was asked last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) opened: Option<KeptOpening>,
     /// What was answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
     /// How the workflow stands.
     pub status: Status,
+}
+
+/// Instructions before a long conversation: with the digest that both have together, nobody need read it to know what the model was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct KeptOpening {
+    pub(super) instructions: String,
+    pub(super) digest: Digest,
 }
 
 impl MachineState {
@@ -73,13 +83,6 @@ impl MachineState {
     #[must_use]
     pub fn talk(mut self, talk: Talk) -> Self {
         self.talk = talk;
-        self
-    }
-
-    /// Sets the name under which it is remembered.
-    #[must_use]
-    pub fn remembered_as(mut self, memory: impl Into<String>) -> Self {
-        self.memory = Some(memory.into());
         self
     }
 

@@ -1,17 +1,15 @@
 //! The conversation: turns, until the workflow is over or nobody has anything more to say.
 
-use convoke_core::{Error, Message, Scope, Transcript};
+use convoke_core::{Error, Message, Scope};
 use serde_json::Value;
 
 use super::announce;
 use super::machine::Machine;
 use super::messages::carried_over;
+use super::opening::Opening;
 use super::state::{MachineState, Talk};
 use super::wait::Arrival;
-use crate::workflow::{
-    Act, Command, Compiled, Context, Orchestration, RestoreError, Status, WorkflowError, WorkflowEvent,
-    advance,
-};
+use crate::workflow::{Act, Command, Context, Orchestration, Status, WorkflowError, WorkflowEvent, advance};
 
 /// What the person is asked, again and again.
 pub const TURN: &str = "What next?";
@@ -26,9 +24,8 @@ pub(super) struct Session<'a> {
     pub(super) entered: bool,
     /// What is remembered that fits what the person said last.
     pub(super) remembered: String,
-    /// What was said in this state with its instructions before it, as its model was asked last: whoever goes on from there shares it,
-    /// where putting instructions before a long conversation takes as long as it is.
-    pub(super) opened: Option<Transcript>,
+    /// What was said in this state with its instructions before it, as its model was asked last.
+    pub(super) opened: Option<Opening>,
 }
 
 impl<'a> Session<'a> {
@@ -42,7 +39,10 @@ impl<'a> Session<'a> {
             return Box::pin(Session::run(&machine, scope, state)).await;
         }
         let context = match state.context.take() {
-            Some(context) => checked(&machine.compiled, context)?,
+            Some(context) => {
+                machine.compiled.must_know(&context).map_err(Error::permanent)?;
+                context
+            }
             None => {
                 let at = now(scope).await?;
                 let entry = state.entry.take();
@@ -56,8 +56,9 @@ impl<'a> Session<'a> {
                 context
             }
         };
+        let opened = Opening::kept(state);
         let remembered = String::new();
-        let mut session = Self { machine, scope, state, context, entered: false, remembered, opened: None };
+        let mut session = Self { machine, scope, state, context, entered: false, remembered, opened };
         let ended = session.talk().await;
         session.keep();
         ended
@@ -105,7 +106,7 @@ impl<'a> Session<'a> {
 
     /// Adds to what was said.
     pub(super) fn hear(&mut self, message: Message) {
-        self.opened.iter_mut().for_each(|opened| opened.push(message.clone()));
+        self.opened.iter_mut().for_each(|opened| opened.talk.push(message.clone()));
         self.state.said.push(message);
     }
 
@@ -186,6 +187,7 @@ impl<'a> Session<'a> {
         let enough = self.machine.generations.is_some_and(|limit| turns >= limit);
         if enough && self.state.talk == Talk::Ongoing && !self.scope.composing().has_recorded_next() {
             self.keep();
+            self.keep_opening();
             return self.scope.continue_with(self.state);
         }
         Ok(())
@@ -206,12 +208,6 @@ fn unknown_state(state: &str) -> Error {
 pub(super) async fn now(scope: &Scope) -> Result<jiff::Timestamp, Error> {
     let micros = scope.now().await?.as_micros();
     jiff::Timestamp::from_microsecond(micros).map_err(Error::failed)
-}
-
-/// A context that was stored, if it is one of this workflow.
-fn checked(compiled: &Compiled, context: Context) -> Result<Context, Error> {
-    let stored = serde_json::to_string(&context)?;
-    compiled.restore(&stored).map_err(|error: RestoreError| Error::permanent(error))
 }
 
 /// Whether trying again may help.

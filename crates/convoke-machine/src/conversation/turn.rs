@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use convoke_agent::{Agent, AgentResult, AgentStop, Conversation, OnRejection};
+use convoke_agent::{Agent, AgentResult, AgentStop, Conversation};
 use convoke_core::{Error, Message, Role, ToolCall, ToolResult, Transcript};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::activation::{Activation, Direction, activate, broken, objection};
+use super::activation::{Activation, Direction, activate, broken};
 use super::announce;
-use super::fold::{Fold, newer, refusing};
+use super::fold::Fold;
 use super::machine::TOOL_RESULTS;
 use super::talk::{Session, now};
 use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
 use crate::pack::AGENT;
-use crate::workflow::{Context, TransitionSlot, WorkflowEvent};
+use crate::workflow::{Context, TransitionSlot, WorkflowError, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
 const MAX_ROUNDS: u32 = 50;
@@ -61,8 +61,9 @@ impl Session<'_> {
                 self.say(Message::assistant(instead)).await;
                 return Ok(());
             }
-            let known = self.state.said.len();
-            let result = self.speak(&activation, rounds, at).await?;
+            let opened = self.open(&activation.prompt).clone();
+            let known = opened.len();
+            let result = self.speak(&activation, opened, rounds, at).await?;
             rounds += result.turns;
             let (slot, stop) = self.take_in(&activation, result, known, at).await?;
             let next = self.commit(slot).await?;
@@ -86,18 +87,20 @@ impl Session<'_> {
     }
 
     /// Has the model of the state work until it is done, or something has changed.
-    async fn speak(&self, activation: &Activation, rounds: u32, at: Timestamp) -> Result<AgentResult, Error> {
+    async fn speak(
+        &self,
+        activation: &Activation,
+        opened: Transcript,
+        rounds: u32,
+        at: Timestamp,
+    ) -> Result<AgentResult, Error> {
         if activation.validators.iter().any(|validator| validator.looks_at(Direction::Output)) {
             announce::held(self.scope, self.context.current_state()).await;
         }
         let context: Arc<Context> = Arc::new(self.context.clone());
         let scope = timed(self.scope, &self.machine.compiled, &context)?;
-        let agent = self.agent(activation, context, rounds, at)?;
-        let opened = self.opened.as_ref().filter(|opened| {
-            let first = opened.iter().next();
-            first.is_some_and(|first| first.role == Role::System && first.text() == activation.prompt)
-        });
-        let mut talk = Conversation::from(opened.unwrap_or(&self.state.said).clone());
+        let agent = self.agent(activation, context, opened.len(), rounds, at)?;
+        let mut talk = Conversation::from(opened);
         scope.run(&agent, &mut talk).await?;
         talk.result.ok_or_else(|| Error::failed("the agent ended without a result"))
     }
@@ -106,51 +109,30 @@ impl Session<'_> {
         &self,
         activation: &Activation,
         context: Arc<Context>,
+        known: usize,
         rounds: u32,
         at: Timestamp,
     ) -> Result<Agent, Error> {
         let compiled = Arc::clone(&self.machine.compiled);
-        let known = self.state.said.len();
         let name = match context.current_state() {
             "" => "state",
             name => name,
         };
-        let mut agent = Agent::builder(name)
-            .system(self.reminded(&activation.prompt))
-            .params(activation.params.clone())
-            .tools(activation.tools.clone())
-            .approval(activation.approval.clone())
-            .when_rejected(OnRejection::TellModel)
-            .max_turns(activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds).max(1));
+        let turns = activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds);
+        let mut agent = activation.agent(name, activation.tools.clone(), turns);
         for tool in machine_tools(&compiled, &context) {
             agent = agent.shared_tool(tool);
         }
-        if let Some(model) = &activation.model {
-            agent = agent.shared_model(Arc::clone(model));
-        }
-        if let Some(calls) = activation.max_calls_per_reply {
-            agent = agent.max_calls_per_reply(calls);
-        }
-        let validators = activation.validators.clone();
         let others = activation.refusal.clone();
-        let refused_by_workflow = refusing(Arc::clone(&compiled), context, known, at);
         let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
-            .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
             .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
             .refuse_when(move |transcript, call| {
                 let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);
-                refused_by_workflow(transcript, call).or_else(others)
+                let workflow = Fold::new(&compiled, &context, at);
+                workflow.refusal(transcript.since(known), call).or_else(others)
             });
         Ok(agent.build()?)
-    }
-
-    /// The instructions, and what is remembered.
-    fn reminded(&self, prompt: &str) -> String {
-        match &*self.remembered {
-            "" => prompt.to_owned(),
-            remembered => format!("{prompt}\n\n{remembered}"),
-        }
     }
 
     /// Takes in what was said and done. Gives the transition that was asked for, and why the model stopped.
@@ -161,7 +143,7 @@ impl Session<'_> {
         known: usize,
         at: Timestamp,
     ) -> Result<(TransitionSlot, AgentStop), Error> {
-        let mut said: Vec<Message> = newer(result.transcript.iter(), known).cloned().collect();
+        let mut said: Vec<Message> = result.transcript.since(known).cloned().collect();
         let is_as_said = !matches!(result.stop, AgentStop::Custom | AgentStop::ClientToolCalls);
         if result.stop == AgentStop::Custom {
             // What must not be said was not, and what it asked for is not done.
@@ -199,7 +181,10 @@ impl Session<'_> {
         announce::refused(self.scope, &state, &refused).await;
         self.context = context;
         self.state.said.extend(said);
-        self.opened = is_as_said.then_some(result.transcript);
+        match &mut self.opened {
+            Some(opened) if is_as_said => opened.talk = result.transcript,
+            other => *other = None,
+        }
         Ok((slot, result.stop))
     }
 
@@ -236,21 +221,28 @@ impl Session<'_> {
             return Ok(Next::Round);
         }
         let at = now(self.scope).await?;
-        match slot.commit(&self.machine.compiled, &mut self.context, at) {
-            Ok(None) => Ok(Next::Round),
-            Ok(Some((asked, events))) => Ok(self.moved(&events, asked.context).await),
+        match slot.commit(&self.machine.compiled, &mut self.context, at).transpose() {
+            None => Ok(Next::Round),
+            Some(moved) => self.moved(moved.map(|(asked, events)| (events, asked.context))).await,
+        }
+    }
+
+    /// Lets the state begin that a transition led to, with what it is to know; or ends with why there was none.
+    pub(super) async fn moved(
+        &mut self,
+        moved: Result<(Vec<WorkflowEvent>, String), WorkflowError>,
+    ) -> Result<Next, Error> {
+        match moved {
+            Ok((events, brief)) => {
+                announce::happened(self.scope, &self.machine.compiled, &events).await;
+                self.enter(&events, brief);
+                Ok(if self.waits_for_events() { Next::End } else { Next::Round })
+            }
             Err(error) => {
                 self.end_with(&error).await?;
                 Ok(Next::End)
             }
         }
-    }
-
-    /// Lets the state begin that a transition led to.
-    pub(super) async fn moved(&mut self, events: &[WorkflowEvent], brief: String) -> Next {
-        announce::happened(self.scope, &self.machine.compiled, events).await;
-        self.enter(events, brief);
-        if self.waits_for_events() { Next::End } else { Next::Round }
     }
 }
 

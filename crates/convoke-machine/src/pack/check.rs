@@ -8,6 +8,7 @@ use super::document::Node;
 use super::eval::TRIGGERS;
 use super::model::{Agents, Eval, Pack, SkillSource};
 use crate::finding::{Finding, child};
+use crate::workflow::is_media_type;
 
 /// Tools whose names begin so are the runtime's, or come from a server.
 const NAMESPACES: [&str; 7] = ["a2a__", "mcp__", "workflow__", "memory__", "skill__", "image__", "video__"];
@@ -89,12 +90,10 @@ fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
             format!("the pack has no tool `{name}`")
         };
         let known = pack.tools.keys().chain(members.into_iter().flat_map(|members| members.keys()));
-        let finding =
-            Finding::warning("unknown-tool", place, message).suggest(name, known.map(String::as_str));
-        findings.push(match finding.help {
-            Some(_) => finding,
-            None => finding.help("it is left out where nobody else has it"),
-        });
+        let finding = Finding::warning("unknown-tool", place, message)
+            .help("it is left out where nobody else has it")
+            .suggest(name, known.map(String::as_str));
+        findings.push(finding);
     }
 }
 
@@ -124,8 +123,7 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
         }
         for (field, modes) in [("input_modes", &agent.input_modes), ("output_modes", &agent.output_modes)] {
             for (index, mode) in modes.iter().enumerate() {
-                let is_media_type = matches!(mode.split('/').collect::<Vec<_>>()[..], [kind, name] if !kind.is_empty() && !name.is_empty());
-                if !is_media_type {
+                if !is_media_type(mode) {
                     let message = format!("`{mode}` is not a media type");
                     let finding =
                         Finding::warning("bad-media-type", format!("{place}/{field}/{index}"), message);
@@ -151,15 +149,11 @@ fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
 }
 
 fn compositions(pack: &Pack, findings: &mut Vec<Finding>) {
-    let names = |evals: &'_ [Eval]| evals.iter().map(|eval| eval.id.clone()).collect::<Vec<_>>();
-    let evals: Vec<String> = names(&pack.evals)
-        .into_iter()
-        .chain(pack.prompts.values().flat_map(|prompt| names(&prompt.evals)))
-        .collect();
+    let evals = pack.evals.iter().chain(pack.prompts.values().flat_map(|prompt| &prompt.evals));
     let around = Surroundings {
         prompts: pack.prompts.keys().map(String::as_str).collect(),
         tools: pack.tools.keys().map(String::as_str).collect(),
-        evals: evals.iter().map(String::as_str).collect(),
+        evals: evals.map(|eval| eval.id.as_str()).collect(),
         events: events_by_composition(pack),
     };
     for (name, composition) in &pack.compositions {
@@ -179,15 +173,13 @@ fn events_by_composition(pack: &Pack) -> BTreeMap<&str, BTreeSet<&str>> {
 
 /// What the format knows and nothing here heeds is said, not passed over.
 fn without_effect(document: &Node, findings: &mut Vec<Finding>) {
+    let mut no_effect =
+        |path: String, message: &str| findings.push(Finding::warning("no-effect", path, message));
     let features = document.get("template_engine").and_then(|engine| engine.get("features"));
     for (index, feature) in features.into_iter().flat_map(Node::items).enumerate() {
         if let Some(name @ ("conditionals" | "loops" | "filters")) = feature.text() {
             let message = format!("templates have no {name} here");
-            findings.push(Finding::warning(
-                "no-effect",
-                format!("/template_engine/features/{index}"),
-                message,
-            ));
+            no_effect(format!("/template_engine/features/{index}"), &message);
         }
     }
     for prompt in document.get("prompts").into_iter().flat_map(Node::entries) {
@@ -195,24 +187,20 @@ fn without_effect(document: &Node, findings: &mut Vec<Finding>) {
         let choice = prompt.node.get("tool_policy").and_then(|policy| policy.get("tool_choice"));
         if choice.and_then(Node::text) == Some("required") {
             let message = "models decide for themselves whether to use a tool, so this has no effect";
-            findings.push(Finding::warning("no-effect", format!("{path}/tool_policy/tool_choice"), message));
+            no_effect(format!("{path}/tool_policy/tool_choice"), message);
         }
         for (field, message) in [
             ("pipeline", "the order of stages is fixed, so a pipeline has no effect"),
             ("media", "only text is sent to models, so settings for media have no effect"),
         ] {
             if prompt.node.get(field).is_some() {
-                findings.push(Finding::warning("no-effect", child(&path, field), message));
+                no_effect(child(&path, field), message);
             }
         }
         for (index, variable) in prompt.node.get("variables").into_iter().flat_map(Node::items).enumerate() {
             if variable.get("binding").is_some() {
                 let message = "variables are given by whoever runs the pack, so a binding has no effect";
-                findings.push(Finding::warning(
-                    "no-effect",
-                    format!("{path}/variables/{index}/binding"),
-                    message,
-                ));
+                no_effect(format!("{path}/variables/{index}/binding"), message);
             }
         }
     }

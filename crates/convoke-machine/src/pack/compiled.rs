@@ -152,14 +152,9 @@ impl CompiledPack {
         for prompt in self.tasks_in_use().iter().filter_map(|task| self.prompt(task)) {
             names.extend(prompt.variables().iter().map(|variable| variable.declaration.name.as_str()));
             names.extend(prompt.undeclared());
-            for violation in prompt.bind(given).err().into_iter().flatten() {
-                if !violations.contains(&violation) {
-                    violations.push(violation);
-                }
-            }
             let missing = prompt.undeclared().into_iter().filter(|name| !given.contains_key(*name));
-            for name in missing {
-                let violation = Violation { variable: name.to_owned(), wrong: Wrong::Missing };
+            let missing = missing.map(|name| Violation { variable: name.to_owned(), wrong: Wrong::Missing });
+            for violation in prompt.bind(given).err().into_iter().flatten().chain(missing) {
                 if !violations.contains(&violation) {
                     violations.push(violation);
                 }

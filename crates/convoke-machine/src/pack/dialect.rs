@@ -106,18 +106,3 @@ impl Compatibility {
         self.refusals.iter().filter(move |refusal| refusal.dialect == dialect)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schema_names_a_dialect_by_its_version_only() {
-        let address =
-            |version: &str| format!("https://promptpack.org/schema/{version}/promptpack.schema.json");
-        assert_eq!(Dialect::named_by(&address("v1.4.0")), Some(Dialect::V1_4));
-        assert_eq!(Dialect::named_by(&address("v1.5")), Some(Dialect::V1_5));
-        assert_eq!(Dialect::named_by(&address("v1")), None);
-        assert_eq!(Dialect::named_by(&address("latest")), None);
-    }
-}

@@ -107,11 +107,9 @@ impl Import<'_> {
                 fields.push(entry(name, map(std::mem::take(entries))));
             }
         }
-        for name in ["evals", "workflow", "compositions", "agents", "skills"] {
-            fields.extend(
-                main.get("spec").and_then(|spec| spec.get(name)).map(|node| entry(name, node.clone())),
-            );
-        }
+        let spec = main.get("spec").into_iter();
+        let parts = ["evals", "workflow", "compositions", "agents", "skills"];
+        fields.extend(spec.flat_map(|spec| parts.into_iter().filter_map(|name| copy(spec, name, name))));
         Some(map(fields))
     }
 
@@ -140,19 +138,18 @@ impl Import<'_> {
                 "there is no `spec.task_type`, the name by which the prompt is used".to_owned(),
             );
         };
-        let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::text);
-        let Some(name) = name else { return self.wrong(file, "there is no `metadata.name`".to_owned()) };
+        let Some(name) = name_of(node) else {
+            return self.wrong(file, "there is no `metadata.name`".to_owned());
+        };
         let version = spec.get("version").cloned().unwrap_or_else(|| text_node("v1.0.0"));
         let mut fields =
             vec![entry("id", text_node(task)), entry("name", text_node(name)), entry("version", version)];
-        for field in SAME {
-            fields.extend(spec.get(field).map(|node| entry(field, node.clone())));
-        }
+        fields.extend(SAME.into_iter().filter_map(|field| copy(spec, field, field)));
         let items = |field: &str| spec.get(field).map(Node::items);
         if let Some(variables) = items("variables") {
             fields.push(entry("variables", list(variables.iter().map(variable).collect())));
         }
-        fields.extend(spec.get("allowed_tools").map(|tools| entry("tools", tools.clone())));
+        fields.extend(copy(spec, "allowed_tools", "tools"));
         if let Some(validators) = items("validators") {
             fields.push(entry("validators", list(validators.iter().map(validator).collect())));
         }
@@ -180,19 +177,17 @@ impl Import<'_> {
             }
         }
         let is_dynamic = name.contains("{{");
-        let kept = ["name", "required"].into_iter();
-        let fields = kept.filter_map(|field| used.get(field).map(|node| entry(field, node.clone())));
+        let fields = ["name", "required"].into_iter().filter_map(|field| copy(used, field, field));
         is_dynamic.then(|| map(fields.collect()))
     }
 
     fn tool(&mut self, file: &str, node: &Node) {
-        let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::text);
-        let (Some(name), Some(spec)) = (name, node.get("spec")) else {
+        let (Some(name), Some(spec)) = (name_of(node), node.get("spec")) else {
             return self.wrong(file, "a tool needs `metadata.name` and `spec`".to_owned());
         };
         let mut fields = vec![entry("name", text_node(name))];
-        fields.extend(spec.get("description").map(|node| entry("description", node.clone())));
-        fields.extend(spec.get("input_schema").map(|node| entry("parameters", node.clone())));
+        fields.extend(copy(spec, "description", "description"));
+        fields.extend(copy(spec, "input_schema", "parameters"));
         self.tools.push(entry(name, map(fields)));
     }
 
@@ -244,6 +239,16 @@ fn validator(node: &Node) -> Node {
         fields.push(entry("enabled", Node::new(Content::Bool(true))));
     }
     map(fields)
+}
+
+/// The name of a manifest.
+fn name_of(manifest: &Node) -> Option<&str> {
+    manifest.get("metadata")?.get("name")?.text()
+}
+
+/// A field as it is, under another name.
+fn copy(from: &Node, field: &str, name: &str) -> Option<Entry> {
+    from.get(field).map(|node| entry(name, node.clone()))
 }
 
 fn entry(name: &str, node: Node) -> Entry {

@@ -1,13 +1,11 @@
 //! The outline of a pack, for people and for programs: its inputs, its states and where events lead.
 
-use std::fmt::Write;
-
 use convoke_core::Path;
 use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::{Map, Value, json};
 
 use super::composition::{Action, waits};
-use super::{CompiledPack, Dialect};
+use super::{CompiledPack, Dialect, Refusal};
 use crate::conversation::Way;
 use crate::workflow::{Spec, StateSpec};
 
@@ -83,25 +81,16 @@ pub fn to_text(pack: &CompiledPack) -> String {
     let model = pack.model();
     let mut text = format!("{} {} ({})\n", model.name, model.version, model.id);
     if !model.description.is_empty() {
-        put(&mut text, format_args!("{}\n", model.description));
+        text += &format!("{}\n", model.description);
     }
     for dialect in Dialect::ALL {
         let refusals: Vec<_> = pack.compatibility().refusals_of(dialect).collect();
         match refusals.first() {
-            None => put(&mut text, format_args!("\nversion {dialect} of the format: accepted")),
-            Some(first) => {
-                let more = if refusals.len() > 1 {
-                    format!(", and {} more", refusals.len() - 1)
-                } else {
-                    String::new()
-                };
-                put(
-                    &mut text,
-                    format_args!(
-                        "\nversion {dialect} of the format: refused at {}: {}{more}",
-                        first.path, first.message
-                    ),
-                );
+            None => text += &format!("\nversion {dialect} of the format: accepted"),
+            Some(Refusal { path, message, .. }) => {
+                let others = refusals.len() - 1;
+                let more = if others > 0 { format!(", and {others} more") } else { String::new() };
+                text += &format!("\nversion {dialect} of the format: refused at {path}: {message}{more}");
             }
         }
     }
@@ -117,7 +106,7 @@ pub fn to_text(pack: &CompiledPack) -> String {
             (false, None | Some(Value::Null)) => String::new(),
             (false, Some(default)) => format!(" = {default}"),
         };
-        put(&mut text, format_args!("  {}: {}{note}\n", word("name"), word("type")));
+        text += &format!("  {}: {}{note}\n", word("name"), word("type"));
     }
     match &model.workflow {
         Some(workflow) => self::workflow(workflow, &mut text),
@@ -125,27 +114,27 @@ pub fn to_text(pack: &CompiledPack) -> String {
             text.push_str("\nprompts\n");
             for (task, prompt) in &model.prompts {
                 let entry = if pack.entry() == Some(task) { "> " } else { "  " };
-                put(&mut text, format_args!("{entry}{task}: {}\n", prompt.name));
+                text += &format!("{entry}{task}: {}\n", prompt.name);
             }
         }
     }
     for (name, composition) in &model.compositions {
-        put(&mut text, format_args!("\ncomposition {name}\n"));
+        text += &format!("\ncomposition {name}\n");
         let waits = waits(&composition.steps);
         for step in &composition.steps {
             let before: Vec<&str> = waits.get(&*step.id).into_iter().flatten().copied().collect();
             let after =
                 if before.is_empty() { String::new() } else { format!(" after {}", before.join(", ")) };
-            put(&mut text, format_args!("  {}: {}{after}\n", step.id, does(&step.action)));
+            text += &format!("  {}: {}{after}\n", step.id, does(&step.action));
         }
     }
     if let Some(agents) = &model.agents {
         text.push_str("\nagents\n");
         for (name, card) in pack.agent_cards() {
             let mark = if name == agents.entry { ">" } else { " " };
-            put(&mut text, format_args!("{mark} {name}: {}\n", card.description));
+            text += &format!("{mark} {name}: {}\n", card.description);
             for other in pack.delegates_of(&name) {
-                put(&mut text, format_args!("    asks {other}\n"));
+                text += &format!("    asks {other}\n");
             }
         }
     }
@@ -173,7 +162,7 @@ fn workflow(workflow: &Spec, text: &mut String) {
     text.push_str("\nstates\n");
     let budget = workflow.engine.as_ref().and_then(|engine| engine.get("budget")?.as_object());
     for (limit, value) in budget.into_iter().flatten() {
-        put(text, format_args!("  {limit}: {value}\n"));
+        *text += &format!("  {limit}: {value}\n");
     }
     for (name, state) in &workflow.states {
         let mark = match (*name == workflow.entry, state.terminal) {
@@ -181,18 +170,18 @@ fn workflow(workflow: &Spec, text: &mut String) {
             (false, true) => "#",
             (false, false) => " ",
         };
-        put(text, format_args!("{mark} {name}{}\n", speaks(state)));
+        *text += &format!("{mark} {name}{}\n", speaks(state));
         for (event, target) in &state.on_event {
-            put(text, format_args!("    {event} -> {target}\n"));
+            *text += &format!("    {event} -> {target}\n");
         }
         if state.max_visits > 0 {
             let onward = &state.on_max_visits;
             let then = if onward.is_empty() { String::new() } else { format!(", then {onward}") };
-            put(text, format_args!("    at most {} visits{then}\n", state.max_visits));
+            *text += &format!("    at most {} visits{then}\n", state.max_visits);
         }
         for (artifact, spec) in &state.artifacts {
             let mode = if spec.mode == "append" { ", appended to" } else { "" };
-            put(text, format_args!("    fills {artifact} ({}{mode})\n", spec.media_type));
+            *text += &format!("    fills {artifact} ({}{mode})\n", spec.media_type);
         }
     }
 }
@@ -205,7 +194,7 @@ fn speaks(state: &StateSpec) -> String {
         format!(": composition {}", state.composition)
     };
     if ["external", "hybrid"].contains(&state.orchestration.as_str()) {
-        put(&mut words, format_args!(", {}", state.orchestration));
+        words += &format!(", {}", state.orchestration);
     }
     if state.terminal {
         words.push_str(", the end");
@@ -223,8 +212,7 @@ pub fn to_diagram(pack: &CompiledPack, way: Option<&Way>) -> Option<Diagram> {
     let items: Vec<ItemId> =
         workflow.states.iter().map(|(name, state)| diagram.add(item(pack, name, state, way))).collect();
     let item = |name: &str| items[workflow.states.get_index_of(name).unwrap_or_default()];
-    let is_last = |state: &StateSpec| state.terminal || state.on_event.is_empty();
-    let end = workflow.states.values().any(is_last).then(|| diagram.add(Item::end()));
+    let end = workflow.states.values().any(StateSpec::ends).then(|| diagram.add(Item::end()));
     let mut connect = |mut arrow: Arrow, taken: &dyn Fn(&Way) -> u64| {
         arrow.taken = way.map(taken);
         diagram.connect(arrow);
@@ -240,7 +228,7 @@ pub fn to_diagram(pack: &CompiledPack, way: Option<&Way>) -> Option<Diagram> {
             let redirect = redirect.label(format!("after {} visits", state.max_visits)).dashed();
             connect(redirect, &|way| way.redirected(name));
         }
-        if let Some(end) = end.filter(|_| is_last(state)) {
+        if let Some(end) = end.filter(|_| state.ends()) {
             connect(Arrow::new(item(name), end), &|way| u64::from(way.current == *name));
         }
     }
@@ -261,9 +249,4 @@ fn item(pack: &CompiledPack, name: &str, state: &StateSpec, way: Option<&Way>) -
         item.mark = if way.current == name { Mark::Active } else { Mark::None };
     }
     item
-}
-
-fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
-    // Writing to a string never fails.
-    let _ = text.write_fmt(what);
 }

@@ -11,7 +11,7 @@ use super::eval::merged;
 use super::fragment::Fragments;
 use super::model::{Eval, Pack, Parameters, Prompt};
 use super::template::{Part, Template, Unresolved, rendered};
-use super::validator::{TYPES, Validator, ValidatorError};
+use super::validator::{Validator, ValidatorError, kinds};
 use super::variables::{Bound, CompiledVariable, Violation};
 use crate::finding::{Finding, child};
 
@@ -212,11 +212,9 @@ impl CompiledPrompt {
         for name in self.undeclared() {
             let message = format!("`{{{{{name}}}}}` is used and not declared");
             let declared = self.variables.iter().map(|variable| variable.declaration.name.as_str());
-            let finding = Finding::warning("undeclared-variable", path, message).suggest(name, declared);
-            findings.push(match finding.help {
-                Some(_) => finding,
-                None => finding.help("add it to `variables`; until then it must be given"),
-            });
+            let finding = Finding::warning("undeclared-variable", path, message)
+                .help("add it to `variables`; until then it must be given");
+            findings.push(finding.suggest(name, declared));
         }
     }
 }
@@ -276,11 +274,10 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
             Err(ValidatorError::Unknown { kind }) => {
                 let message = format!("there is no validator `{kind}`");
                 let finding = Finding::error("unknown-validator", child(&place, "type"), message);
-                let finding = finding.suggest(&kind, TYPES);
-                findings.push(match finding.help {
-                    Some(_) => finding,
-                    None => finding.help(format!("there are {}", TYPES.join(", "))),
-                });
+                let mut known: Vec<&str> = kinds().collect();
+                known.sort_unstable();
+                let finding = finding.help(format!("there are {}", known.join(", ")));
+                findings.push(finding.suggest(&kind, known));
             }
             Err(ValidatorError::Settings(message)) => {
                 let finding = Finding::warning("bad-validator", place, message);

@@ -28,8 +28,9 @@ pub struct Validator {
 
 /// Whose words a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Direction {
-    /// The user's.
+    /// The person's.
     Input,
     /// The model's.
     Output,
@@ -57,8 +58,6 @@ enum Rule {
         wanted: bool,
     },
     Json(Option<Arc<jsonschema::Validator>>),
-    /// No addresses, telephone numbers or numbers of cards.
-    Personal(Vec<Regex>),
 }
 
 /// What a rule makes of a text.
@@ -88,29 +87,26 @@ pub enum ValidatorError {
     Settings(String),
 }
 
-/// The rules that are known, by all the names they have.
-pub(super) const TYPES: [&str; 20] = [
-    "banned_words",
-    "content_excludes",
-    "contains",
-    "content_includes",
-    "field_presence",
-    "is_valid_json",
-    "json_schema",
-    "json_valid",
-    "length",
-    "max_length",
-    "max_sentences",
-    "min_length",
-    "pii",
-    "pii_detection",
-    "pii_leakage",
-    "regex",
-    "regex_match",
-    "required_fields",
-    "required_words",
-    "sentence_count",
+/// Reads the settings of a rule.
+type ReadRule = fn(Settings<'_>) -> Result<Rule, ValidatorError>;
+
+/// The rules that are known, each with all the names it has.
+const KINDS: [(&[&str], ReadRule); 9] = [
+    (&["banned_words", "content_excludes"], |settings| Ok(Rule::Excludes(settings.words()?))),
+    (&["contains", "content_includes", "required_words"], |settings| Ok(Rule::Contains(settings.words()?))),
+    (&["length", "max_length", "min_length"], |settings| settings.length()),
+    (&["max_sentences", "sentence_count"], |settings| settings.sentences()),
+    (&["field_presence", "required_fields"], |settings| settings.fields()),
+    (&["regex", "regex_match"], |settings| settings.pattern()),
+    (&["is_valid_json", "json_valid"], |_| Ok(Rule::Json(None))),
+    (&["json_schema"], |settings| settings.schema()),
+    (&["pii", "pii_detection", "pii_leakage"], |_| Ok(Rule::Excludes(personal()))),
 ];
+
+/// The names of all rules.
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|(names, _)| names.iter().copied())
+}
 
 impl Validator {
     /// Reads a rule.
@@ -118,8 +114,9 @@ impl Validator {
     /// # Errors
     /// If nobody knows such rules, or its settings make no sense.
     pub fn new(spec: &ValidatorSpec) -> Result<Self, ValidatorError> {
-        let settings = Settings(&spec.params);
-        let rule = settings.rule(&spec.kind)?;
+        let known = KINDS.iter().find(|(names, _)| names.contains(&spec.kind.as_str()));
+        let (_, read) = known.ok_or_else(|| ValidatorError::Unknown { kind: spec.kind.clone() })?;
+        let rule = read(Settings(&spec.params))?;
         let direction = match spec.params.get("direction").and_then(Value::as_str) {
             None | Some("output") => Direction::Output,
             Some("input") => Direction::Input,
@@ -188,9 +185,7 @@ impl Validator {
         };
         let whether = |holds: bool| f64::from(u8::from(holds));
         match &self.rule {
-            Rule::Excludes(patterns) | Rule::Personal(patterns) => {
-                whether(!patterns.iter().any(|pattern| pattern.is_match(text)))
-            }
+            Rule::Excludes(patterns) => whether(!patterns.iter().any(|pattern| pattern.is_match(text))),
             Rule::Contains(patterns) => {
                 share(patterns.iter().filter(|pattern| pattern.is_match(text)).count(), patterns.len())
             }
@@ -225,50 +220,42 @@ impl fmt::Debug for Validator {
 struct Settings<'a>(&'a Map<String, Value>);
 
 impl Settings<'_> {
-    fn rule(&self, kind: &str) -> Result<Rule, ValidatorError> {
-        let wrong = |message: &str| Err(ValidatorError::Settings(message.to_owned()));
-        Ok(match kind {
-            "banned_words" | "content_excludes" => Rule::Excludes(self.words()?),
-            "contains" | "content_includes" | "required_words" => Rule::Contains(self.words()?),
-            "max_length" | "min_length" | "length" => {
-                let most = self.number(&["max", "max_characters", "max_chars", "max_length"]);
-                let least = self.number(&["min", "min_characters", "min_chars", "min_length"]);
-                if most.is_none() && least.is_none() {
-                    return wrong("a length needs `max_characters` or `min_characters`, a whole number");
-                }
-                Rule::Length { least: least.unwrap_or_default(), most }
-            }
-            "max_sentences" | "sentence_count" => match self.number(&["max", "max_sentences"]) {
-                Some(most) => Rule::Sentences { most },
-                None => return wrong("this needs `max`, a whole number"),
-            },
-            "required_fields" | "field_presence" => match self.texts(&["fields", "required_fields"]) {
-                Some(fields) => Rule::Fields(fields),
-                None => return wrong("this needs `fields`, a list of names"),
-            },
-            "regex" | "regex_match" => {
-                let Some(pattern) = self.0.get("pattern").and_then(Value::as_str) else {
-                    return wrong("this needs `pattern`, a regular expression");
-                };
-                let pattern = Regex::new(pattern).map_err(|error| {
-                    ValidatorError::Settings(format!("`pattern` is not a regular expression: {error}"))
-                })?;
-                let wanted = self.0.get("expect_match").and_then(Value::as_bool).unwrap_or(true);
-                Rule::Matches { pattern, wanted }
-            }
-            "json_valid" | "is_valid_json" => Rule::Json(None),
-            "json_schema" => {
-                let Some(schema) = self.0.get("schema") else {
-                    return wrong("this needs `schema`, a JSON Schema");
-                };
-                match jsonschema::validator_for(schema) {
-                    Ok(schema) => Rule::Json(Some(Arc::new(schema))),
-                    Err(error) => return wrong(&format!("`schema` is not a JSON Schema: {error}")),
-                }
-            }
-            "pii" | "pii_detection" | "pii_leakage" => Rule::Personal(personal()),
-            _ => return Err(ValidatorError::Unknown { kind: kind.to_owned() }),
-        })
+    fn length(self) -> Result<Rule, ValidatorError> {
+        let most = self.number(&["max", "max_characters", "max_chars", "max_length"]);
+        let least = self.number(&["min", "min_characters", "min_chars", "min_length"]);
+        match (least, most) {
+            (None, None) => wrong("a length needs `max_characters` or `min_characters`, a whole number"),
+            _ => Ok(Rule::Length { least: least.unwrap_or_default(), most }),
+        }
+    }
+
+    fn sentences(self) -> Result<Rule, ValidatorError> {
+        let most = self.number(&["max", "max_sentences"]);
+        most.map_or_else(|| wrong("this needs `max`, a whole number"), |most| Ok(Rule::Sentences { most }))
+    }
+
+    fn fields(self) -> Result<Rule, ValidatorError> {
+        let fields = self.texts(&["fields", "required_fields"]);
+        fields.map_or_else(|| wrong("this needs `fields`, a list of names"), |names| Ok(Rule::Fields(names)))
+    }
+
+    fn pattern(self) -> Result<Rule, ValidatorError> {
+        let Some(pattern) = self.0.get("pattern").and_then(Value::as_str) else {
+            return wrong("this needs `pattern`, a regular expression");
+        };
+        let wanted = self.0.get("expect_match").and_then(Value::as_bool).unwrap_or(true);
+        match Regex::new(pattern) {
+            Ok(pattern) => Ok(Rule::Matches { pattern, wanted }),
+            Err(error) => wrong(&format!("`pattern` is not a regular expression: {error}")),
+        }
+    }
+
+    fn schema(self) -> Result<Rule, ValidatorError> {
+        let Some(schema) = self.0.get("schema") else { return wrong("this needs `schema`, a JSON Schema") };
+        match jsonschema::validator_for(schema) {
+            Ok(schema) => Ok(Rule::Json(Some(Arc::new(schema)))),
+            Err(error) => wrong(&format!("`schema` is not a JSON Schema: {error}")),
+        }
     }
 
     fn number(&self, names: &[&str]) -> Option<usize> {
@@ -283,9 +270,8 @@ impl Settings<'_> {
 
     /// Whole words, whatever their case.
     fn words(&self) -> Result<Vec<Regex>, ValidatorError> {
-        let wrong =
-            || ValidatorError::Settings("this needs `patterns` or `words`, a list of texts".to_owned());
-        let words = self.texts(&["patterns", "words"]).ok_or_else(wrong)?;
+        let needed = "this needs `patterns` or `words`, a list of texts";
+        let Some(words) = self.texts(&["patterns", "words"]) else { return wrong(needed) };
         let pattern = |word: &String| {
             let edge = |is_word: bool| if is_word { r"\b" } else { "" };
             let is_word =
@@ -294,8 +280,12 @@ impl Settings<'_> {
             let escaped = regex::escape(word);
             Regex::new(&format!("(?i){}{escaped}{}", edge(is_word(first)), edge(is_word(last))))
         };
-        words.iter().map(pattern).collect::<Result<_, _>>().map_err(|_| wrong())
+        words.iter().map(pattern).collect::<Result<_, _>>().or_else(|_| wrong(needed))
     }
+}
+
+fn wrong<T>(message: &str) -> Result<T, ValidatorError> {
+    Err(ValidatorError::Settings(message.to_owned()))
 }
 
 /// Ends of sentences that are followed by something else, and the end of the text.

@@ -61,20 +61,8 @@ fn transition(
     if let Some(status) = context.concluded() {
         return Err(WorkflowError::Concluded { status });
     }
-    let Some(state) = compiled.current(context) else {
-        let state = Arc::clone(&context.current_state);
-        return Err(WorkflowError::UnknownState { state, event: event.to_owned() });
-    };
-    if state.is_terminal() {
-        return Err(WorkflowError::TerminalState { state: Arc::clone(&state.name) });
-    }
-    let Some((event, target)) = state.target_of(event) else {
-        return Err(WorkflowError::InvalidEvent {
-            state: Arc::clone(&state.name),
-            event: event.to_owned(),
-            available: state.events().cloned().collect(),
-        });
-    };
+    let state = compiled.leaving(context, event)?;
+    let (event, target) = state.target_of(event).ok_or_else(|| state.unknown_event(event))?;
     let Landing { state: landing, redirect } = land(compiled, context, target, event)?;
     let happened = Transition {
         from: Arc::clone(&state.name),

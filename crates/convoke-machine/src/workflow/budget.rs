@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::spec::pointer;
-use super::{BudgetExhausted, Context, Spec};
+use super::{BudgetExhausted, Context, Spec, WorkflowError};
 use crate::finding::Finding;
 
 /// What a workflow may use. What is not set is not limited.
@@ -53,16 +53,19 @@ impl fmt::Display for BudgetLimit {
 }
 
 impl Budget {
-    /// What is used up: visits, then calls of tools, then time.
-    pub(super) fn exhausted(&self, context: &Context, now: Timestamp) -> Option<BudgetExhausted> {
+    /// Says what is used up: visits, then calls of tools, then time.
+    pub(super) fn check(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
         let over = |limit, max: Option<u64>, used: &dyn Fn() -> u64| {
             let (max, current) = (max?, used());
             let current_state = Arc::clone(&context.current_state);
             (current >= max).then_some(BudgetExhausted { limit, current, max, current_state })
         };
-        over(BudgetLimit::TotalVisits, self.max_total_visits, &|| context.total_visits())
+        let exhausted = over(BudgetLimit::TotalVisits, self.max_total_visits, &|| context.total_visits())
             .or_else(|| over(BudgetLimit::ToolCalls, self.max_tool_calls, &|| context.total_tool_calls()))
-            .or_else(|| over(BudgetLimit::WallTime, self.max_wall_time_sec, &|| context.elapsed_seconds(now)))
+            .or_else(|| {
+                over(BudgetLimit::WallTime, self.max_wall_time_sec, &|| context.elapsed_seconds(now))
+            });
+        exhausted.map_or(Ok(()), |exhausted| Err(WorkflowError::BudgetExhausted(Box::new(exhausted))))
     }
 
     /// Reads the budget of a workflow, and says what cannot be read: a limit that is silently none would be worse than no pack.
@@ -73,10 +76,8 @@ impl Budget {
             Some(Value::Object(limits)) => Self::read(limits),
             Some(_) => {
                 let place = pointer(&["engine", "budget"]);
-                (
-                    Self::default(),
-                    vec![Finding::error("invalid-budget", place, "the budget is not an object")],
-                )
+                let finding = Finding::error("invalid-budget", place, "the budget is not an object");
+                (Self::default(), vec![finding])
             }
         }
     }
@@ -91,24 +92,20 @@ impl Budget {
                 "max_tool_calls" => &mut budget.max_tool_calls,
                 "max_wall_time_sec" => &mut budget.max_wall_time_sec,
                 _ => {
-                    let message = format!("there is no budget `{key}`");
-                    findings.push(
-                        Finding::error("unknown-budget", place, message)
-                            .help("write `max_total_visits`, `max_tool_calls` or `max_wall_time_sec`"),
-                    );
+                    let finding =
+                        Finding::error("unknown-budget", place, format!("there is no budget `{key}`"));
+                    let help = "write `max_total_visits`, `max_tool_calls` or `max_wall_time_sec`";
+                    findings.push(finding.help(help));
                     continue;
                 }
             };
             match value.as_i64() {
                 Some(limit) => *slot = u64::try_from(limit).ok().filter(|limit| *limit > 0),
-                None => findings.push(
-                    Finding::error(
-                        "invalid-budget",
-                        place,
-                        format!("`{key}` is {value}, not a whole number"),
-                    )
-                    .help("write a whole number of at least 1"),
-                ),
+                None => {
+                    let message = format!("`{key}` is {value}, not a whole number");
+                    let finding = Finding::error("invalid-budget", place, message);
+                    findings.push(finding.help("write a whole number of at least 1"));
+                }
             }
         }
         (budget, findings)

@@ -1,10 +1,8 @@
 //! A workflow that nothing is wrong with: names are numbers, targets are resolved, limits are read.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
-use convoke_text::diagnostic::Severity;
 use jiff::Timestamp;
 
 use super::artifact::declared;
@@ -80,25 +78,17 @@ pub enum Persistence {
 }
 
 /// What is wrong with a workflow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the workflow cannot be run: {}", errors(findings))]
 pub struct InvalidWorkflow {
     /// Everything that was found, also what is only a warning.
     pub findings: Vec<Finding>,
 }
 
-impl fmt::Display for InvalidWorkflow {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error);
-        formatter.write_str("the workflow cannot be run")?;
-        for (number, finding) in errors.enumerate() {
-            let before = if number == 0 { ": " } else { "; " };
-            write!(formatter, "{before}{} ({})", finding.message, finding.path)?;
-        }
-        Ok(())
-    }
+fn errors(findings: &[Finding]) -> String {
+    let errors = findings.iter().filter(|finding| finding.is_error());
+    errors.map(|finding| format!("{} ({})", finding.message, finding.path)).collect::<Vec<_>>().join("; ")
 }
-
-impl std::error::Error for InvalidWorkflow {}
 
 impl Compiled {
     /// Checks and compiles a workflow.
@@ -115,7 +105,7 @@ impl Compiled {
     /// Everything that is wrong with it.
     pub fn with_options(spec: &Spec, known: &Known, options: Options) -> Result<Self, InvalidWorkflow> {
         let findings = validate(spec, known);
-        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        if findings.iter().any(Finding::is_error) {
             return Err(InvalidWorkflow { findings });
         }
         let ids: HashMap<Arc<str>, StateId> =
@@ -126,6 +116,23 @@ impl Compiled {
         let artifacts = declared(spec.states.values().flat_map(|state| &state.artifacts));
         let (budget, _) = Budget::of(spec);
         Ok(Self { states, ids, entry, budget, artifacts, options, warnings: findings })
+    }
+
+    /// A workflow of one state that this prompt speaks in.
+    pub(crate) fn speaking(task: &str) -> Result<Self, InvalidWorkflow> {
+        Self::alone(task, StateSpec { prompt_task: task.to_owned(), ..StateSpec::default() })
+    }
+
+    /// A workflow of one state that runs this composition, and nothing else.
+    pub(crate) fn composed(name: &str) -> Result<Self, InvalidWorkflow> {
+        let (orchestration, composition) = ("composition".to_owned(), name.to_owned());
+        Self::alone(name, StateSpec { orchestration, composition, terminal: true, ..StateSpec::default() })
+    }
+
+    fn alone(name: &str, state: StateSpec) -> Result<Self, InvalidWorkflow> {
+        let states = [(name.to_owned(), state)].into();
+        let spec = Spec { version: 1, entry: name.to_owned(), states, ..Spec::default() };
+        Self::new(&spec, &Known::anything())
     }
 
     /// A context that enters the first state.
@@ -147,14 +154,18 @@ impl Compiled {
     pub fn restore(&self, stored: &str) -> Result<Context, RestoreError> {
         let context: Context =
             serde_json::from_str(stored).map_err(|error| RestoreError::Unreadable(error.to_string()))?;
-        match self.current(&context) {
-            Some(_) => Ok(context),
-            None => {
-                let mut known: Vec<_> = self.ids.keys().cloned().collect();
-                known.sort();
-                Err(RestoreError::UnknownState { state: context.current_state, known })
-            }
+        self.must_know(&context)?;
+        Ok(context)
+    }
+
+    /// Refuses a context of another workflow.
+    pub(crate) fn must_know(&self, context: &Context) -> Result<(), RestoreError> {
+        if self.current(context).is_some() {
+            return Ok(());
         }
+        let mut known: Vec<_> = self.ids.keys().cloned().collect();
+        known.sort();
+        Err(RestoreError::UnknownState { state: Arc::clone(&context.current_state), known })
     }
 
     /// The state a context is in; nothing if the workflow does not have it.
@@ -184,6 +195,21 @@ impl Compiled {
     #[must_use]
     pub fn fallback_of(&self, state: &CompiledState) -> Option<&CompiledState> {
         state.on_max_visits.map(|id| &self.states[id])
+    }
+
+    /// The state that an event is to lead out of.
+    ///
+    /// # Errors
+    /// If there is no such state, or nothing leads out of it.
+    pub(super) fn leaving(&self, context: &Context, event: &str) -> Result<&CompiledState, WorkflowError> {
+        let Some(state) = self.current(context) else {
+            let state = Arc::clone(&context.current_state);
+            return Err(WorkflowError::UnknownState { state, event: event.to_owned() });
+        };
+        match state.is_terminal() {
+            true => Err(WorkflowError::TerminalState { state: Arc::clone(&state.name) }),
+            false => Ok(state),
+        }
     }
 
     /// The prompt that speaks in the state a context is in.
@@ -219,10 +245,7 @@ impl Compiled {
     /// # Errors
     /// [`WorkflowError::BudgetExhausted`], with what is used up.
     pub fn check_budget(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
-        match self.budget.exhausted(context, now) {
-            Some(exhausted) => Err(WorkflowError::BudgetExhausted(Box::new(exhausted))),
-            None => Ok(()),
-        }
+        self.budget.check(context, now)
     }
 
     /// Whether there is time left.
@@ -230,11 +253,8 @@ impl Compiled {
     /// # Errors
     /// [`WorkflowError::BudgetExhausted`], if there is none.
     pub fn check_time(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
-        let time = Budget { max_wall_time_sec: self.budget.max_wall_time_sec, ..Budget::default() };
-        match time.exhausted(context, now) {
-            Some(exhausted) => Err(WorkflowError::BudgetExhausted(Box::new(exhausted))),
-            None => Ok(()),
-        }
+        let max_wall_time_sec = self.budget.max_wall_time_sec;
+        Budget { max_wall_time_sec, ..Budget::default() }.check(context, now)
     }
 
     /// What may be used.
@@ -306,6 +326,12 @@ impl CompiledState {
         self.events.iter().map(|(event, _)| event)
     }
 
+    /// What is wrong with an event that it does not know.
+    pub(super) fn unknown_event(&self, event: &str) -> WorkflowError {
+        let (state, available) = (Arc::clone(&self.name), self.events().cloned().collect());
+        WorkflowError::InvalidEvent { state, event: event.to_owned(), available }
+    }
+
     pub(super) fn target_of(&self, event: &str) -> Option<(&Arc<str>, StateId)> {
         let found = self.events.binary_search_by(|(known, _)| (**known).cmp(event)).ok()?;
         let (event, target) = &self.events[found];
@@ -314,12 +340,6 @@ impl CompiledState {
 }
 
 impl Orchestration {
-    /// Whether the model may move on from the state.
-    #[must_use]
-    pub fn lets_the_model_move(self) -> bool {
-        self != Self::External
-    }
-
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "" | "internal" => Some(Self::Internal),

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::instant;
@@ -18,30 +18,31 @@ pub(super) type Artifacts = Arc<BTreeMap<Arc<str>, Arc<str>>>;
 
 /// The run state of a workflow. Cheap to read; [`advance`](super::advance) is what changes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "StoredContext")]
+#[serde(remote = "Self")]
 pub struct Context {
     pub(super) current_state: Arc<str>,
+    #[serde(default)]
     pub(super) history: Option<VecDeque<Transition>>,
-    #[serde(skip_serializing_if = "nothing_in_map")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub(super) metadata: Option<Map<String, Value>>,
-    #[serde(skip_serializing_if = "nothing_counted")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub(super) visit_counts: Option<BTreeMap<Arc<str>, u64>>,
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) total_tool_calls: u64,
-    #[serde(skip_serializing_if = "no_artifacts")]
+    #[serde(default, skip_serializing_if = "no_artifacts")]
     pub(super) artifacts: Option<Artifacts>,
-    #[serde(skip_serializing_if = "no_snapshots")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub(super) artifact_history: Option<VecDeque<Snapshot>>,
-    #[serde(with = "instant")]
+    #[serde(default = "instant::unknown", with = "instant")]
     pub(super) started_at: Timestamp,
-    #[serde(with = "instant")]
+    #[serde(default = "instant::unknown", with = "instant")]
     pub(super) updated_at: Timestamp,
     /// How many transitions happened that the history no longer has.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) forgotten_transitions: u64,
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) idle_ms: u64,
-    #[serde(skip_serializing_if = "Status::is_running")]
+    #[serde(default, skip_serializing_if = "Status::is_running")]
     pub(super) status: Status,
     #[serde(flatten)]
     pub(super) extra: Map<String, Value>,
@@ -51,36 +52,6 @@ pub struct Context {
     /// How many bytes the artifact history holds, shared values counted once.
     #[serde(skip)]
     pub(super) snapshot_bytes: usize,
-}
-
-/// A context as it is stored: what can be computed from the rest is not in it.
-#[derive(Deserialize)]
-struct StoredContext {
-    current_state: Arc<str>,
-    #[serde(default)]
-    history: Option<VecDeque<Transition>>,
-    #[serde(default)]
-    metadata: Option<Map<String, Value>>,
-    #[serde(default)]
-    visit_counts: Option<BTreeMap<Arc<str>, u64>>,
-    #[serde(default)]
-    total_tool_calls: u64,
-    #[serde(default)]
-    artifacts: Option<Artifacts>,
-    #[serde(default)]
-    artifact_history: Option<VecDeque<Snapshot>>,
-    #[serde(default = "instant::unknown", with = "instant")]
-    started_at: Timestamp,
-    #[serde(default = "instant::unknown", with = "instant")]
-    updated_at: Timestamp,
-    #[serde(default)]
-    forgotten_transitions: Option<u64>,
-    #[serde(default)]
-    idle_ms: u64,
-    #[serde(default)]
-    status: Status,
-    #[serde(flatten)]
-    extra: Map<String, Value>,
 }
 
 /// One transition that happened.
@@ -272,31 +243,25 @@ impl Context {
     }
 }
 
-impl From<StoredContext> for Context {
-    fn from(mut stored: StoredContext) -> Self {
-        let visits = stored.visit_counts.iter().flatten().map(|(_, visits)| *visits);
-        let total_visits = visits.fold(0, u64::saturating_add);
-        let known = stored.history.as_ref().map_or(0, |history| history.len() as u64);
-        // The Go program forgets old transitions without counting them; every transition was a visit, though.
-        let forgotten = total_visits.saturating_sub(1).saturating_sub(known);
-        let snapshot_bytes = stored.artifact_history.as_mut().map_or(0, share_equal_values);
-        Self {
-            current_state: stored.current_state,
-            history: stored.history,
-            metadata: stored.metadata,
-            visit_counts: stored.visit_counts,
-            total_tool_calls: stored.total_tool_calls,
-            artifacts: stored.artifacts,
-            artifact_history: stored.artifact_history,
-            started_at: stored.started_at,
-            updated_at: stored.updated_at,
-            forgotten_transitions: stored.forgotten_transitions.unwrap_or(forgotten),
-            idle_ms: stored.idle_ms,
-            status: stored.status,
-            extra: stored.extra,
-            total_visits,
-            snapshot_bytes,
+impl Serialize for Context {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Context {
+    /// Reads a context, and computes what is not stored because it follows from the rest.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut context = Self::deserialize(deserializer)?;
+        let visits = context.visit_counts().map(|(_, visits)| visits);
+        context.total_visits = visits.fold(0, u64::saturating_add);
+        context.snapshot_bytes = context.artifact_history.as_mut().map_or(0, share_equal_values);
+        if context.forgotten_transitions == 0 {
+            // The Go program forgets old transitions without counting them; every transition was a visit, though.
+            let known = context.history().len() as u64;
+            context.forgotten_transitions = context.total_visits.saturating_sub(1).saturating_sub(known);
         }
+        Ok(context)
     }
 }
 
@@ -324,18 +289,13 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-fn nothing_in_map(map: &Option<Map<String, Value>>) -> bool {
-    map.as_ref().is_none_or(Map::is_empty)
-}
-
-fn nothing_counted(counts: &Option<BTreeMap<Arc<str>, u64>>) -> bool {
-    counts.as_ref().is_none_or(BTreeMap::is_empty)
+fn is_empty<'a, T: 'a>(values: &'a Option<T>) -> bool
+where
+    &'a T: IntoIterator,
+{
+    values.as_ref().is_none_or(|values| values.into_iter().next().is_none())
 }
 
 fn no_artifacts(artifacts: &Option<Artifacts>) -> bool {
     artifacts.as_ref().is_none_or(|artifacts| artifacts.is_empty())
-}
-
-fn no_snapshots(snapshots: &Option<VecDeque<Snapshot>>) -> bool {
-    snapshots.as_ref().is_none_or(VecDeque::is_empty)
 }

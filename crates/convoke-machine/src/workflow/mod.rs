@@ -59,4 +59,5 @@ pub use tool::{
     SET_ARTIFACT, TRANSITION, WorkflowTool, artifact_arguments, artifact_reply, artifact_tool,
     matching_event, tools_for, transition_tool,
 };
+pub(crate) use validate::is_media_type;
 pub use validate::validate;

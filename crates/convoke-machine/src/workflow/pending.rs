@@ -2,8 +2,6 @@
 //!
 //! A model asks for it among other calls; it happens once they have all been answered.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -83,18 +81,9 @@ impl TransitionSlot {
             return Err(Refusal::Argument { argument });
         }
         let mut asked = PendingTransition::of_arguments(arguments);
-        let Some(state) = compiled.current(context) else {
-            let state = context.current_state().into();
-            return Err(WorkflowError::UnknownState { state, event: asked.event }.into());
-        };
-        if state.is_terminal() {
-            return Err(WorkflowError::TerminalState { state: Arc::clone(&state.name) }.into());
-        }
-        let Some(event) = matching_event(state.events(), &asked.event) else {
-            let (available, state) = (state.events().cloned().collect(), Arc::clone(&state.name));
-            return Err(WorkflowError::InvalidEvent { state, event: asked.event, available }.into());
-        };
-        asked.event = event.to_string();
+        let state = compiled.leaving(context, &asked.event)?;
+        let event = matching_event(state.events(), &asked.event);
+        asked.event = event.ok_or_else(|| state.unknown_event(&asked.event))?.to_string();
         let reply = preview(compiled, context, &asked.event);
         self.0 = Some(asked);
         Ok(reply)

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, child};
 
 /// The `workflow` section of a pack.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -88,6 +88,13 @@ pub struct ArtifactSpec {
     pub extra: Map<String, Value>,
 }
 
+impl StateSpec {
+    /// Whether nothing leads out of it.
+    pub(crate) fn ends(&self) -> bool {
+        self.terminal || self.on_event.is_empty()
+    }
+}
+
 impl Spec {
     /// Reads the section. Nothing is there if it is `null`.
     ///
@@ -101,14 +108,10 @@ impl Spec {
         if !unreadable.is_empty() {
             return Err(unreadable);
         }
-        match Self::deserialize(section) {
-            Ok(spec) => Ok(Some(spec)),
-            Err(error) => Err(vec![Finding::error(
-                "unreadable-workflow",
-                "/workflow",
-                format!("the workflow section cannot be read: {error}"),
-            )]),
-        }
+        Self::deserialize(section).map(Some).map_err(|error| {
+            let message = format!("the workflow section cannot be read: {error}");
+            vec![Finding::error("unreadable-workflow", "/workflow", message)]
+        })
     }
 }
 
@@ -125,12 +128,7 @@ fn null_states(section: &Value) -> Vec<Finding> {
 
 /// A place in the workflow section.
 pub(super) fn pointer(steps: &[&str]) -> String {
-    let mut pointer = String::from("/workflow");
-    for step in steps {
-        pointer.push('/');
-        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
-    }
-    pointer
+    steps.iter().fold("/workflow".to_owned(), |path, step| child(&path, step))
 }
 
 fn is_false(value: &bool) -> bool {

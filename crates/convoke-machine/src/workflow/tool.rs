@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Compiled, CompiledState};
+use super::{Compiled, CompiledState, Orchestration};
 
 /// The name of the tool that fires an event.
 pub const TRANSITION: &str = "workflow__transition";
@@ -87,7 +87,7 @@ pub fn artifact_tool(compiled: &Compiled) -> Option<WorkflowTool> {
 #[must_use]
 pub fn tools_for(compiled: &Compiled, state: Option<&CompiledState>) -> Vec<WorkflowTool> {
     let Some(state) = state else { return Vec::new() };
-    let moves = !state.is_terminal() && state.orchestration.lets_the_model_move();
+    let moves = !state.is_terminal() && state.orchestration != Orchestration::External;
     let transition = moves.then(|| transition_tool(state.events().map(|event| &**event)));
     artifact_tool(compiled).into_iter().chain(transition).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convoke_agent::Approval;
-use convoke_core::{Answer, Fork, Outcome, RunId, RunStatus};
+use convoke_core::{Answer, Fork, Message, Outcome, Role, RunId, RunStatus};
 use convoke_machine::conversation::{Machine, MachineState, Situation, TURN};
 use convoke_machine::workflow::Status;
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -235,4 +235,30 @@ async fn words_of_a_person_are_asked_for_under_one_title() {
     assert_eq!(open[0].question.title, TURN);
     // Whoever is asked elsewhere, or days later, sees what was answered last.
     assert_eq!(open[0].question.subject, json!({"said": "Hello.", "state": "intake"}));
+}
+
+#[tokio::test]
+async fn a_later_generation_asks_with_the_instructions_once_and_everything_that_was_said() {
+    let model = ScriptedModel::builder()
+        .when(in_state("intake").and(just_said("escalate")), transition("Escalate", "a refund"))
+        .otherwise("Hm.")
+        .build();
+    let home = Home::new(support(), model);
+    let run = home.start(MachineState::saying("word 1")).await.run;
+    for turn in 2..=52 {
+        let words = if turn == 50 { "escalate".to_owned() } else { format!("word {turn}") };
+        assert_eq!(home.say(&run, &words).await.status, RunStatus::Suspended);
+    }
+    assert_eq!(home.store.run(&run).await.unwrap().unwrap().generation.number, 1);
+    let asked = home.model.requests();
+    // Once a turn, and once more by the state that was handed over to.
+    assert_eq!(asked.len(), 53);
+    let last: Vec<&Message> = asked[52].messages.iter().collect();
+    assert!(last[0].role == Role::System && last[0].text().starts_with("You are specialist."));
+    assert!(last[1..].iter().all(|message| message.role != Role::System));
+    let words = |message: &&&Message| message.role == Role::User;
+    let words: Vec<String> = last.iter().filter(words).map(|message| message.text()).collect();
+    assert_eq!((words.len(), words[0].as_str(), words[51].as_str()), (52, "word 1", "word 52"));
+    assert_eq!(home.resume(&run).await.status, RunStatus::Suspended);
+    assert_eq!(home.model.requests().len(), 53, "the journal answers");
 }

@@ -23,7 +23,7 @@ use convoke_steps::{Dag, RemainingBranches, Retry, RetryPolicy, ToolStep};
 use serde_json::{Value, json};
 
 use self::board::{Board, value_of};
-use self::step::{Calls, ComposedStep, Work, give_result, tell};
+use self::step::{Asked, Calls, ComposedStep, Work, give_result, tell};
 use super::activation::Activation;
 use crate::pack::composition::{Action, Composition, Engine, Predicate, Step, said, waits};
 
@@ -135,42 +135,31 @@ impl ComposedWork {
         allowance: Allowance,
     ) -> Composed {
         let calls = Calls::default();
-        let ended = self.compose(scope, words, activate, allowance, &calls).await;
-        Composed { ended, tool_calls: calls.load(Ordering::Relaxed) }
-    }
-
-    async fn compose(
-        &self,
-        scope: &Scope,
-        words: &str,
-        activate: &Activate<'_>,
-        allowance: Allowance,
-        calls: &Calls,
-    ) -> Result<(Value, Vec<String>), Error> {
         let mut board = Board::new(value_of(words));
         tell(scope, "started", json!({"composition": self.name, "input": board.input})).await;
-        let ended = self.steps(scope, &mut board, activate, allowance, calls).await;
+        let building = Building { work: self, activate, calls: &calls };
+        let ended = self.steps(scope, &mut board, &building, allowance).await;
         let (output, error) = match &ended {
             Ok(output) => (Some(output), None),
             Err(error) => (None, Some(error.to_string())),
         };
         tell(scope, "completed", json!({"composition": self.name, "output": output, "error": error})).await;
-        let output = ended?;
-        let events = self.events(&board, &output);
-        Ok((output, events))
+        let ended = ended.map(|output| {
+            let events = self.events(&board, &output);
+            (output, events)
+        });
+        Composed { ended, tool_calls: calls.load(Ordering::Relaxed) }
     }
 
     async fn steps(
         &self,
         scope: &Scope,
         board: &mut Board,
-        activate: &Activate<'_>,
+        building: &Building<'_>,
         allowance: Allowance,
-        calls: &Calls,
     ) -> Result<Value, Error> {
         self.check(self.composition.input_schema.as_deref(), &board.input, "is given")?;
-        let builder = Building { work: self, activate, calls };
-        let dag = builder.dag(&self.name, &self.composition.steps, &waits(&self.composition.steps))?;
+        let dag = building.dag(&self.name, &self.composition.steps, &waits(&self.composition.steps))?;
         let limits = allowance.tool_calls.map(|calls| Limits::default().tool_calls(calls));
         let mut bounds = Bounds::default();
         (bounds.timeout, bounds.limits) = (allowance.time, limits);
@@ -253,8 +242,8 @@ impl Building<'_> {
 
     /// A step, tried again if it is to be and its failure may pass.
     fn step(&self, step: &Step, id: &Arc<str>) -> Result<SharedStep<Board>, Error> {
-        let composed =
-            ComposedStep { id: Arc::clone(id), work: self.work(step, id)?, calls: Arc::clone(self.calls) };
+        let (work, calls) = (self.work(step, id)?, Arc::clone(self.calls));
+        let composed = ComposedStep { id: Arc::clone(id), kind: step.action.kind(), work, calls };
         let attempts = step.modifiers.retry.and_then(|retry| retry.max_attempts).unwrap_or(1).max(1);
         Ok(match attempts {
             1 => Arc::new(composed),
@@ -264,28 +253,20 @@ impl Building<'_> {
 
     fn work(&self, step: &Step, id: &Arc<str>) -> Result<Work, Error> {
         Ok(match &step.action {
-            Action::Prompt { prompt_task, input, output_schema } => Work::Ask {
-                activation: Arc::new((self.activate)(prompt_task)?),
-                input: input.clone(),
-                shape: self.shape(id, output_schema.as_deref())?,
-            },
+            Action::Prompt { prompt_task, input, output_schema } => {
+                Work::Ask(self.asked(id, prompt_task, input, output_schema.as_deref())?)
+            }
             Action::Agent { prompt_task, input, tools, termination, output_schema } => {
-                let activation = (self.activate)(prompt_task)?;
+                let asked = self.asked(id, prompt_task, input, output_schema.as_deref())?;
                 let mut own = Toolset::new();
-                for tool in activation.tools.iter().filter(|tool| tool.spec().execution == Execution::Server)
-                {
+                let given = asked.activation.tools.iter();
+                for tool in given.filter(|tool| tool.spec().execution == Execution::Server) {
                     let name = tool.spec().name();
                     if tools.as_ref().is_none_or(|tools| tools.iter().any(|known| known == name)) {
                         own.add(Arc::clone(tool)).map_err(Error::failed)?;
                     }
                 }
-                Work::Agent {
-                    activation: Arc::new(activation),
-                    input: input.clone(),
-                    shape: self.shape(id, output_schema.as_deref())?,
-                    tools: own,
-                    termination: termination.clone(),
-                }
+                Work::Agent { asked, tools: own, termination: termination.clone() }
             }
             Action::Tool { tool, args } => {
                 let args = args.clone();
@@ -314,10 +295,20 @@ impl Building<'_> {
         })
     }
 
-    fn shape(&self, id: &str, file: Option<&str>) -> Result<Option<Arc<AnswerShape<Value>>>, Error> {
-        let Some(schema) = file.and_then(|file| self.work.schemas.get(file)) else { return Ok(None) };
-        let output = OutputSchema { name: id.to_owned(), description: String::new(), schema: schema.clone() };
-        Ok(Some(Arc::new(AnswerShape::with_schema(output).map_err(Error::failed)?)))
+    fn asked(
+        &self,
+        id: &str,
+        task: &str,
+        input: &Option<Value>,
+        schema: Option<&str>,
+    ) -> Result<Asked, Error> {
+        let activation = (self.activate)(task)?;
+        let shape = schema.and_then(|file| self.work.schemas.get(file)).map(|schema| {
+            let (name, schema) = (id.to_owned(), schema.clone());
+            AnswerShape::with_schema(OutputSchema { name, description: String::new(), schema })
+        });
+        let shape = shape.transpose().map_err(Error::failed)?;
+        Ok(Asked { activation, input: input.clone(), shape })
     }
 }
 

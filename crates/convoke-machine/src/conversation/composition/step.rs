@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use convoke_agent::{Agent, AnswerShape, OnRejection};
+use convoke_agent::{Agent, AnswerShape};
 use convoke_core::{
     BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, Toolset,
     Transcript, Visibility,
@@ -28,21 +28,16 @@ pub(super) type Calls = Arc<AtomicU64>;
 /// A step of a composition.
 pub(super) struct ComposedStep {
     pub(super) id: Arc<str>,
+    pub(super) kind: &'static str,
     pub(super) work: Work,
     pub(super) calls: Calls,
 }
 
 /// What a step does.
 pub(super) enum Work {
-    Ask {
-        activation: Arc<Activation>,
-        input: Option<Value>,
-        shape: Option<Arc<AnswerShape<Value>>>,
-    },
+    Ask(Asked),
     Agent {
-        activation: Arc<Activation>,
-        input: Option<Value>,
-        shape: Option<Arc<AnswerShape<Value>>>,
+        asked: Asked,
         tools: Toolset,
         termination: Termination,
     },
@@ -67,21 +62,38 @@ pub(super) enum Work {
     },
 }
 
+/// What a model is asked, and how.
+pub(super) struct Asked {
+    pub(super) activation: Activation,
+    pub(super) input: Option<Value>,
+    pub(super) shape: Option<AnswerShape<Value>>,
+}
+
+impl Asked {
+    /// What the step says, otherwise what the composition was given.
+    fn words(&self, board: &Board) -> Result<String, Error> {
+        Ok(match &self.input {
+            Some(input) => rendered(&board.resolved(input)?),
+            None => rendered(&board.input),
+        })
+    }
+
+    fn request(&self, messages: Transcript) -> ModelRequest {
+        ModelRequest { messages, params: self.activation.params.clone(), ..ModelRequest::default() }
+    }
+}
+
 impl ComposedStep {
     async fn work(&self, scope: &Scope, board: &mut Board) -> Result<(), Error> {
         let output = match &self.work {
-            Work::Ask { activation, input, shape } => {
-                let words = self.words(input.as_ref(), board)?;
-                ask(scope, activation, &words, shape.as_deref(), &self.id).await?
-            }
-            Work::Agent { activation, input, shape, tools, termination } => {
-                let words = self.words(input.as_ref(), board)?;
-                match objection(&activation.validators, Direction::Input, &words) {
+            Work::Ask(asked) => self.ask(scope, asked, &asked.words(board)?).await?,
+            Work::Agent { asked, tools, termination } => {
+                let words = asked.words(board)?;
+                match objection(&asked.activation.validators, Direction::Input, &words) {
                     Some(instead) => Value::String(instead),
                     None => {
-                        let agent = agent(&self.id, activation, tools.clone(), termination)?;
-                        self.let_work(scope, &agent, activation, &words, shape.as_deref(), termination)
-                            .await?
+                        let agent = agent(&self.id, &asked.activation, tools.clone(), termination)?;
+                        self.let_work(scope, &agent, asked, &words, termination).await?
                     }
                 }
             }
@@ -116,14 +128,6 @@ impl ComposedStep {
         Ok(())
     }
 
-    /// What a model is asked: what the step says, otherwise what the composition was given.
-    fn words(&self, input: Option<&Value>, board: &Board) -> Result<String, Error> {
-        Ok(match input {
-            Some(input) => rendered(&board.resolved(input)?),
-            None => rendered(&board.input),
-        })
-    }
-
     /// Has a client call a tool. Steps run side by side, so each has a channel of its own.
     async fn wait_for_client(
         &self,
@@ -143,9 +147,8 @@ impl ComposedStep {
         &self,
         scope: &Scope,
         agent: &Agent,
-        activation: &Activation,
+        asked: &Asked,
         words: &str,
-        shape: Option<&AnswerShape<Value>>,
         termination: &Termination,
     ) -> Result<Value, Error> {
         let result = agent.run(scope, words).await?;
@@ -153,7 +156,7 @@ impl ComposedStep {
         let made = results().filter(|result| !is_repeat_notice(result)).count();
         self.calls.fetch_add(made as u64, Ordering::Relaxed);
         let text = result.text();
-        if let Some(instead) = objection(&activation.validators, Direction::Output, &text) {
+        if let Some(instead) = objection(&asked.activation.validators, Direction::Output, &text) {
             return Ok(Value::String(instead));
         }
         // Who ends by calling a tool often says nothing beside: then what that gave is the answer.
@@ -161,7 +164,7 @@ impl ComposedStep {
         let last =
             results().filter(|result| is_last(&result.name)).last().map(|result| result.content.clone());
         let text = Some(text).filter(|text| !text.is_empty()).or(last).unwrap_or_default();
-        let Some(shape) = shape else { return Ok(Value::String(text)) };
+        let Some(shape) = &asked.shape else { return Ok(Value::String(text)) };
         if let Ok(value) = shape.read(&text) {
             return Ok(value);
         }
@@ -169,44 +172,39 @@ impl ComposedStep {
         messages.push(Message::user(
             "Give your answer as JSON, in the form that is asked for, and nothing else.",
         ));
-        let model = activation.model.clone().map_or_else(|| scope.default_model(), Ok)?;
-        let request = ModelRequest { messages, params: activation.params.clone(), ..ModelRequest::default() };
-        Ok(shape.ask(scope, &model, request, Visibility::Streamed, &context(&self.id)).await?.value)
+        let model = asked.activation.model_for(scope)?;
+        let (request, context) = (asked.request(messages), self.context());
+        Ok(shape.ask(scope, &model, request, Visibility::Streamed, &context).await?.value)
     }
-}
 
-fn context(step: &str) -> String {
-    format!("composition step \"{step}\"")
-}
-
-/// Asks a model once, without tools.
-async fn ask(
-    scope: &Scope,
-    activation: &Activation,
-    words: &str,
-    shape: Option<&AnswerShape<Value>>,
-    step: &str,
-) -> Result<Value, Error> {
-    if let Some(instead) = objection(&activation.validators, Direction::Input, words) {
-        return Ok(Value::String(instead));
+    /// What errors about an answer call it.
+    fn context(&self) -> String {
+        format!("composition step \"{}\"", self.id)
     }
-    let model = activation.model.clone().map_or_else(|| scope.default_model(), Ok)?;
-    let messages: Transcript =
-        [Message::system(activation.prompt.as_str()), Message::user(words)].into_iter().collect();
-    let request = ModelRequest { messages, params: activation.params.clone(), ..ModelRequest::default() };
-    // What may have to be replaced is not shown before it was looked at.
-    let visibility = if activation.validators.is_empty() { Visibility::Streamed } else { Visibility::Hidden };
-    let (text, value) = match shape {
-        Some(shape) => {
-            let answer = shape.ask(scope, &model, request, visibility, &context(step)).await?;
-            (answer.reply.text(), answer.value)
+
+    /// Asks a model once, without tools.
+    async fn ask(&self, scope: &Scope, asked: &Asked, words: &str) -> Result<Value, Error> {
+        let Activation { prompt, validators, .. } = &asked.activation;
+        if let Some(instead) = objection(validators, Direction::Input, words) {
+            return Ok(Value::String(instead));
         }
-        None => {
-            let text = scope.model(&model, request, visibility).await?.whole()?.text();
-            (text.clone(), Value::String(text))
-        }
-    };
-    Ok(objection(&activation.validators, Direction::Output, &text).map_or(value, Value::String))
+        let model = asked.activation.model_for(scope)?;
+        let messages = [Message::system(prompt.as_str()), Message::user(words)];
+        let request = asked.request(messages.into_iter().collect());
+        // What may have to be replaced is not shown before it was looked at.
+        let visibility = if validators.is_empty() { Visibility::Streamed } else { Visibility::Hidden };
+        let (text, value) = match &asked.shape {
+            Some(shape) => {
+                let answer = shape.ask(scope, &model, request, visibility, &self.context()).await?;
+                (answer.reply.text(), answer.value)
+            }
+            None => {
+                let text = scope.model(&model, request, visibility).await?.whole()?.text();
+                (text.clone(), Value::String(text))
+            }
+        };
+        Ok(objection(validators, Direction::Output, &text).map_or(value, Value::String))
+    }
 }
 
 fn agent(
@@ -215,29 +213,13 @@ fn agent(
     tools: Toolset,
     termination: &Termination,
 ) -> Result<Agent, Error> {
-    let mut agent = Agent::builder(id)
-        .system(activation.prompt.as_str())
-        .params(activation.params.clone())
-        .tools(tools)
-        .approval(activation.approval.clone())
-        .when_rejected(OnRejection::TellModel)
-        .max_turns(termination.max_steps.unwrap_or(MAX_STEPS).max(1));
-    if let Some(model) = &activation.model {
-        agent = agent.shared_model(Arc::clone(model));
-    }
-    if let Some(calls) = activation.max_calls_per_reply {
-        agent = agent.max_calls_per_reply(calls);
-    }
-    let validators = activation.validators.clone();
     let last = termination.tool_called.clone();
     let is_over = move |transcript: &Transcript| {
         let results = transcript.last().into_iter().flat_map(|message| message.results());
         results.into_iter().any(|result| Some(&result.name) == last.as_ref())
     };
-    let agent = agent
-        .stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
-        .hand_off_when(is_over);
-    Ok(agent.build()?)
+    let agent = activation.agent(id, tools, termination.max_steps.unwrap_or(MAX_STEPS));
+    Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
 }
 
 /// The outputs of branches as one.
@@ -265,10 +247,9 @@ impl Step<Board> for ComposedStep {
 
     fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let about = json!({"step_id": self.id, "kind": Step::<Board>::kind(self)});
+            let mut about = json!({"step_id": self.id, "kind": self.kind});
             tell(scope, "step.started", about.clone()).await;
             let ended = self.work(scope, board).await;
-            let mut about = about;
             match &ended {
                 Ok(()) => about["output"] = board.output(&self.id).cloned().unwrap_or_default(),
                 Err(error) => about["error"] = error.to_string().into(),
@@ -279,13 +260,7 @@ impl Step<Board> for ComposedStep {
     }
 
     fn kind(&self) -> &'static str {
-        match &self.work {
-            Work::Ask { .. } => "prompt",
-            Work::Agent { .. } => "agent",
-            Work::Tool { .. } | Work::Client { .. } => "tool",
-            Work::Branch { .. } => "branch",
-            Work::Parallel { .. } => "parallel",
-        }
+        self.kind
     }
 
     fn nature(&self) -> Nature {

@@ -130,12 +130,8 @@ impl<'a> Check<'a, '_> {
                     self.step(branch, &child(&place, index), Level::Nested);
                     let known: BTreeSet<&str> = branches.iter().map(|branch| branch.id.as_str()).collect();
                     for (number, before) in branch.depends_on.iter().enumerate() {
-                        self.known(
-                            before,
-                            &known,
-                            "branch beside it",
-                            &format!("{place}/{index}/depends_on/{number}"),
-                        );
+                        let place = format!("{place}/{index}/depends_on/{number}");
+                        self.known(before, &known, "branch beside it", &place);
                     }
                 }
                 self.circle(stuck(branches, &said(branches)), &place);
@@ -182,12 +178,8 @@ impl<'a> Check<'a, '_> {
             let place = format!("{path}/on_output/{index}");
             let predicate = composition.engine["on_output"][index].get("predicate");
             predicate.iter().for_each(|predicate| self.references(predicate, &child(&place, "predicate")));
-            self.known(
-                &rule.event,
-                &known,
-                "state that runs this and has the event",
-                &child(&place, "event"),
-            );
+            let event = child(&place, "event");
+            self.known(&rule.event, &known, "state that runs this and has the event", &event);
         }
     }
 

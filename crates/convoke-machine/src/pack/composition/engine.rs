@@ -75,11 +75,8 @@ impl Engine {
 impl OutputRule {
     fn of(value: &Value, path: &str, findings: &mut Vec<Finding>) -> Option<Self> {
         let Some(event) = value.get("event").and_then(Value::as_str) else {
-            findings.push(Finding::error(
-                "missing-field",
-                path,
-                "which event is it? write \"event\": \"Done\"",
-            ));
+            let message = "which event is it? write \"event\": \"Done\"";
+            findings.push(Finding::error("missing-field", path, message));
             return None;
         };
         let predicate = match value.get("predicate").map(Predicate::parse).transpose() {

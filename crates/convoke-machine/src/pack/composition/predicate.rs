@@ -98,22 +98,8 @@ impl Predicate {
         match self {
             Self::Exists { path, exists } => Ok(look(path).is_some() == *exists),
             Self::Not(predicate) => Ok(!predicate.holds(look)?),
-            Self::AllOf(all) => {
-                for predicate in all {
-                    if !predicate.holds(look)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            Self::AnyOf(any) => {
-                for predicate in any {
-                    if predicate.holds(look)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
+            Self::AllOf(all) => all.iter().try_fold(true, |so_far, one| Ok(so_far && one.holds(look)?)),
+            Self::AnyOf(any) => any.iter().try_fold(false, |so_far, one| Ok(so_far || one.holds(look)?)),
             Self::Compare { path, comparison, value } => {
                 let found = look(path).unwrap_or(&Value::Null);
                 comparison.holds(found, value).ok_or_else(|| NotANumber(path.to_string(), found.to_string()))

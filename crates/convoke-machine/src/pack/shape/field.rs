@@ -28,7 +28,7 @@ pub(super) enum Shape {
     /// So many of these or more, with names that the pack chooses.
     Names(&'static Shape, usize),
     /// Fields with names of the format.
-    Object(&'static Object),
+    Fields(&'static Object),
     /// What takes more than a table.
     Custom(fn(&mut Walk, &Node, &str)),
 }
@@ -38,17 +38,10 @@ pub(super) struct Object {
     /// What messages call it: `a prompt`.
     pub(super) title: &'static str,
     pub(super) fields: &'static [Field],
-    pub(super) others: Others,
+    /// Who refuses fields that are not in the table: they are warned about. Without anybody, they have a meaning to somebody.
+    pub(super) closed_to: Dialects,
     /// What depends on several of its fields.
     pub(super) also: Option<fn(&mut Walk, &Node, &str)>,
-}
-
-/// What is thought of fields that are not in the table.
-pub(super) enum Others {
-    /// They have a meaning to somebody.
-    Kept,
-    /// These dialects refuse them; here they are warned about.
-    Refused(Dialects),
 }
 
 /// A field of an object.
@@ -80,10 +73,10 @@ pub(super) const fn known_by(name: &'static str, shape: Shape, known: Dialects) 
 
 /// An object with these fields and no others.
 pub(super) const fn closed(title: &'static str, fields: &'static [Field]) -> Object {
-    Object { title, fields, others: Others::Refused(Dialects::BOTH), also: None }
+    Object { title, fields, closed_to: Dialects::BOTH, also: None }
 }
 
 /// An object with these fields and any others.
 pub(super) const fn open(title: &'static str, fields: &'static [Field]) -> Object {
-    Object { title, fields, others: Others::Kept, also: None }
+    Object { title, fields, closed_to: Dialects::NEITHER, also: None }
 }

@@ -11,7 +11,7 @@ mod table;
 use super::dialect::{Dialect, Dialects, Refusal};
 use super::document::{Content, Entry, Node};
 use crate::finding::{Finding, child};
-use field::{Field, Object, Others, Shape};
+use field::{Field, Object, Shape};
 
 /// What the table says about a pack.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(super) struct Verdict {
 /// Compares a pack with the table.
 pub(super) fn check(pack: &Node) -> Verdict {
     let mut walk = Walk::default();
-    walk.visit(&Shape::Object(&table::PACK), pack, "");
+    walk.visit(&Shape::Fields(&table::PACK), pack, "");
     walk.0
 }
 
@@ -71,36 +71,38 @@ impl Walk {
                 }
             }
             (Shape::List(shape, least), Content::List(items)) => {
-                if items.len() < *least {
-                    let message = format!("{} needed here: at least {least}", noun(*least));
-                    self.refuse(Dialects::BOTH, Finding::error("too-few", path, message));
-                }
+                self.count(items.len(), *least, path);
                 for (index, item) in items.iter().enumerate() {
                     self.visit(shape, item, &child(path, index));
                 }
                 return;
             }
             (Shape::Names(shape, least), Content::Map(entries)) => {
-                if entries.len() < *least {
-                    let message = format!("{} needed here: at least {least}", noun(*least));
-                    self.refuse(Dialects::BOTH, Finding::error("too-few", path, message));
-                }
+                self.count(entries.len(), *least, path);
                 for entry in entries {
                     self.visit(shape, &entry.node, &child(path, &entry.name));
                 }
                 return;
             }
-            (Shape::Object(object), Content::Map(_)) => return self.object(object, node, path),
+            (Shape::Fields(object), Content::Map(_)) => return self.object(object, node, path),
             (Shape::Custom(check), _) => return check(self, node, path),
             (Shape::Text | Shape::Checked(_) | Shape::OneOf(..), _) => "a text".to_owned(),
             (Shape::Truth, _) => "true or false".to_owned(),
             (Shape::Whole(_), _) => "a whole number".to_owned(),
             (Shape::Number(..), _) => "a number".to_owned(),
             (Shape::List(..), _) => "a list".to_owned(),
-            (Shape::Names(..) | Shape::Object(_), _) => "an object".to_owned(),
+            (Shape::Names(..) | Shape::Fields(_), _) => "an object".to_owned(),
         };
         self.wrong_type(node, path, &wanted);
         self.0.mends.push((path.to_owned(), empty(shape)));
+    }
+
+    fn count(&mut self, count: usize, least: usize, path: &str) {
+        if count < least {
+            let noun = if least == 1 { "something is" } else { "more is" };
+            let message = format!("{noun} needed here: at least {least}");
+            self.refuse(Dialects::BOTH, Finding::error("too-few", path, message));
+        }
     }
 
     fn wrong_type(&mut self, node: &Node, path: &str, wanted: &str) {
@@ -130,23 +132,16 @@ impl Walk {
                 None => {}
             }
         }
-        let unknown = |name: &str| !object.fields.iter().any(|field| field.name == name);
-        for entry in node.entries().iter().filter(|entry| unknown(&entry.name)) {
+        let is_closed = object.closed_to != Dialects::NEITHER;
+        let is_unknown = |name: &str| is_closed && !object.fields.iter().any(|field| field.name == name);
+        for entry in node.entries().iter().filter(|entry| is_unknown(&entry.name)) {
             let place = child(path, &entry.name);
-            match object.others {
-                Others::Kept => {}
-                Others::Refused(by) => {
-                    let message = format!("`{}` is no field of {}", entry.name, object.title);
-                    let known = object.fields.iter().map(|field| field.name);
-                    let mut finding =
-                        Finding::warning("unknown-field", &place, &message).suggest(&entry.name, known);
-                    if finding.help.is_none() {
-                        finding = finding.help("it is kept, and has no effect");
-                    }
-                    self.note(by, &place, &message);
-                    self.0.findings.push(finding);
-                }
-            }
+            let message = format!("`{}` is no field of {}", entry.name, object.title);
+            self.note(object.closed_to, &place, &message);
+            let finding =
+                Finding::warning("unknown-field", place, message).help("it is kept, and has no effect");
+            let known = object.fields.iter().map(|field| field.name);
+            self.0.findings.push(finding.suggest(&entry.name, known));
         }
         if let Some(also) = object.also {
             also(self, node, path);
@@ -193,16 +188,12 @@ fn empty(shape: &Shape) -> Content {
         Shape::Number(..) => Content::Number(0.into()),
         Shape::List(..) => Content::List(Vec::new()),
         Shape::Names(..) => Content::Map(Vec::new()),
-        Shape::Object(object) => {
+        Shape::Fields(object) => {
             let needed = object.fields.iter().filter(|field| field.required == Dialects::BOTH);
             let entry = |field: &Field| Entry::new(field.name, Node::new(empty(&field.shape)));
             Content::Map(needed.map(entry).collect())
         }
     }
-}
-
-fn noun(least: usize) -> &'static str {
-    if least == 1 { "something is" } else { "more is" }
 }
 
 /// A number without a fraction, however it is written.

@@ -22,7 +22,7 @@ pub(super) fn skill(walk: &mut Walk, node: &Node, path: &str) {
 /// Only 1.4.0 says what a budget is; to 1.5.0 it may be anything. What is no budget limits nothing, so it is a mistake.
 pub(super) fn budget(walk: &mut Walk, node: &Node, path: &str) {
     let before = walk.0.refusals.len();
-    walk.visit(&Shape::Object(&BUDGET), node, path);
+    walk.visit(&Shape::Fields(&BUDGET), node, path);
     let refusals = walk.0.refusals.split_off(before);
     let by_schema = refusals.into_iter().filter(|refusal| Dialects::V1_4.has(refusal.dialect));
     walk.0.refusals.extend(by_schema);

@@ -1,10 +1,10 @@
 //! The format: every object of a pack, its fields, and which dialect knows or wants them.
 
-use super::field::{Field, Object, Others, Shape, closed, known_by, open, optional, required};
+use super::field::{Field, Object, Shape, closed, known_by, open, optional, required};
 use super::{object, rule};
 use crate::pack::dialect::Dialects;
 
-use Shape::{Any, Checked, Custom, List, Names, NullOr, Number, OneOf, Text, Truth, Whole};
+use Shape::{Any, Checked, Custom, Fields, List, Names, NullOr, Number, OneOf, Text, Truth, Whole};
 
 const V1_4: Dialects = Dialects::V1_4;
 const V1_5: Dialects = Dialects::V1_5;
@@ -24,18 +24,18 @@ pub(super) static PACK: Object = closed(
         optional("description", Checked(rule::description)),
         required(
             "template_engine",
-            Shape::Object(&TEMPLATE_ENGINE),
+            Fields(&TEMPLATE_ENGINE),
             "{\"version\": \"v1\", \"syntax\": \"{{variable}}\"}",
         ),
-        required("prompts", Names(&Shape::Object(&PROMPT), 1), "{…}, with at least one prompt in it"),
+        required("prompts", Names(&Fields(&PROMPT), 1), "{…}, with at least one prompt in it"),
         optional("fragments", Names(&Text, 0)),
-        optional("tools", Names(&Shape::Object(&TOOL), 0)),
-        optional("metadata", Shape::Object(&METADATA)),
-        optional("compilation", Shape::Object(&COMPILATION)),
-        optional("evals", List(&Shape::Object(&EVAL), 0)),
-        optional("workflow", Shape::Object(&WORKFLOW)),
-        known_by("compositions", Names(&Shape::Object(&COMPOSITION), 0), V1_5),
-        optional("agents", Shape::Object(&AGENTS)),
+        optional("tools", Names(&Fields(&TOOL), 0)),
+        optional("metadata", Fields(&METADATA)),
+        optional("compilation", Fields(&COMPILATION)),
+        optional("evals", List(&Fields(&EVAL), 0)),
+        optional("workflow", Fields(&WORKFLOW)),
+        known_by("compositions", Names(&Fields(&COMPOSITION), 0), V1_5),
+        optional("agents", Fields(&AGENTS)),
         optional("skills", List(&Custom(object::skill), 0)),
     ],
 );
@@ -58,7 +58,7 @@ static METADATA: Object = open(
         optional("domain", Text),
         optional("language", Checked(rule::language)),
         optional("tags", TEXTS),
-        optional("cost_estimate", Shape::Object(&COST_ESTIMATE)),
+        optional("cost_estimate", Fields(&COST_ESTIMATE)),
     ],
 );
 
@@ -91,17 +91,17 @@ pub(super) static PROMPT: Object = closed(
         optional("description", Text),
         required("version", Checked(rule::version), VERSION_EXAMPLE),
         required("system_template", Checked(rule::filled), "\"You are …\""),
-        optional("variables", List(&Shape::Object(&VARIABLE), 0)),
-        known_by("fragments", List(&Shape::Object(&FRAGMENT), 0), NEITHER),
+        optional("variables", List(&Fields(&VARIABLE), 0)),
+        known_by("fragments", List(&Fields(&FRAGMENT), 0), NEITHER),
         optional("tools", TEXTS),
-        optional("tool_policy", Shape::Object(&TOOL_POLICY)),
-        optional("pipeline", Shape::Object(&PIPELINE)),
-        optional("parameters", Shape::Object(&PARAMETERS)),
-        optional("validators", List(&Shape::Object(&VALIDATOR), 0)),
-        optional("evals", List(&Shape::Object(&EVAL), 0)),
-        optional("tested_models", List(&Shape::Object(&TESTED_MODEL), 0)),
-        optional("model_overrides", Names(&Shape::Object(&MODEL_OVERRIDE), 0)),
-        optional("media", Shape::Object(&MEDIA)),
+        optional("tool_policy", Fields(&TOOL_POLICY)),
+        optional("pipeline", Fields(&PIPELINE)),
+        optional("parameters", Fields(&PARAMETERS)),
+        optional("validators", List(&Fields(&VALIDATOR), 0)),
+        optional("evals", List(&Fields(&EVAL), 0)),
+        optional("tested_models", List(&Fields(&TESTED_MODEL), 0)),
+        optional("model_overrides", Names(&Fields(&MODEL_OVERRIDE), 0)),
+        optional("media", Fields(&MEDIA)),
     ],
 );
 
@@ -114,19 +114,13 @@ static VARIABLE: Object = closed(
     "a variable",
     &[
         required("name", Checked(rule::identifier), "\"customer\""),
-        Field {
-            name: "type",
-            shape: OneOf(&["string", "number", "boolean", "object", "array"], V1_5),
-            required: BOTH,
-            known: BOTH,
-            example: "\"string\"",
-        },
+        required("type", OneOf(&["string", "number", "boolean", "object", "array"], V1_5), "\"string\""),
         required("required", Truth, "true"),
         optional("default", Any),
         optional("description", Text),
         optional("example", Any),
-        optional("validation", Shape::Object(&VALIDATION)),
-        known_by("binding", Shape::Object(&BINDING), V1_4),
+        optional("validation", Fields(&VALIDATION)),
+        known_by("binding", Fields(&BINDING), V1_4),
     ],
 );
 
@@ -157,7 +151,7 @@ static TOOL: Object = closed(
     &[
         required("name", Checked(rule::identifier), "\"look_up_order\""),
         required("description", Checked(rule::filled), "\"Looks up an order\""),
-        optional("parameters", Shape::Object(&TOOL_PARAMETERS)),
+        optional("parameters", Fields(&TOOL_PARAMETERS)),
     ],
 );
 
@@ -182,7 +176,7 @@ static TOOL_POLICY: Object = closed(
 
 static PIPELINE: Object = closed(
     "a pipeline",
-    &[required("stages", TEXTS, "[]"), optional("middleware", List(&Shape::Object(&MIDDLEWARE), 0))],
+    &[required("stages", TEXTS, "[]"), optional("middleware", List(&Fields(&MIDDLEWARE), 0))],
 );
 
 static MIDDLEWARE: Object =
@@ -231,7 +225,7 @@ static MODEL_OVERRIDE: Object = closed(
         optional("system_template_prefix", Text),
         optional("system_template_suffix", Text),
         optional("system_template", Text),
-        optional("parameters", Shape::Object(&PARAMETERS)),
+        optional("parameters", Fields(&PARAMETERS)),
     ],
 );
 
@@ -240,9 +234,9 @@ static MEDIA: Object = open(
     &[
         required("enabled", Truth, "true"),
         optional("supported_types", List(&Checked(rule::media_type), 0)),
-        optional("image", Shape::Object(&IMAGE)),
-        optional("audio", Shape::Object(&AUDIO)),
-        optional("video", Shape::Object(&VIDEO)),
+        optional("image", Fields(&IMAGE)),
+        optional("audio", Fields(&AUDIO)),
+        optional("video", Fields(&VIDEO)),
         optional("document", OPEN),
         optional("examples", List(&OPEN, 0)),
     ],
@@ -298,8 +292,8 @@ static EVAL: Object = closed(
         optional("sample_percentage", Number(0.0, 100.0)),
         optional("enabled", Truth),
         optional("params", OPEN),
-        optional("metric", Shape::Object(&METRIC)),
-        known_by("threshold", Shape::Object(&THRESHOLD), V1_4),
+        optional("metric", Fields(&METRIC)),
+        known_by("threshold", Fields(&THRESHOLD), V1_4),
         known_by("message", Text, V1_4),
         known_by("when", OPEN, V1_4),
         known_by("groups", TEXTS, V1_4),
@@ -333,8 +327,8 @@ static WORKFLOW: Object = closed(
     &[
         required("version", Whole(1), "1"),
         required("entry", Text, "\"intake\""),
-        required("states", Names(&Shape::Object(&STATE), 1), "{…}, with at least one state in it"),
-        optional("engine", Shape::Object(&ENGINE)),
+        required("states", Names(&Fields(&STATE), 1), "{…}, with at least one state in it"),
+        optional("engine", Fields(&ENGINE)),
     ],
 );
 
@@ -351,9 +345,9 @@ static STATE: Object = Object {
         optional("terminal", Truth),
         optional("max_visits", Whole(1)),
         optional("on_max_visits", Text),
-        optional("artifacts", Names(&Shape::Object(&ARTIFACT), 0)),
+        optional("artifacts", Names(&Fields(&ARTIFACT), 0)),
     ],
-    others: Others::Refused(BOTH),
+    closed_to: BOTH,
     also: Some(object::state),
 };
 
@@ -376,7 +370,7 @@ static COMPOSITION: Object = closed(
         optional("input_schema", Text),
         optional("output_schema", Text),
         optional("output", Text),
-        required("steps", List(&Shape::Object(&STEP), 1), "[…], with at least one step in it"),
+        required("steps", List(&Fields(&STEP), 1), "[…], with at least one step in it"),
         optional("engine", OPEN),
     ],
 );
@@ -388,26 +382,26 @@ pub(super) static STEP: Object = Object {
         required("kind", OneOf(&["prompt", "agent", "tool", "branch", "parallel"], BOTH), "\"prompt\""),
         optional("description", Text),
         optional("depends_on", TEXTS),
-        optional("modifiers", Shape::Object(&MODIFIERS)),
+        optional("modifiers", Fields(&MODIFIERS)),
         optional("prompt_task", Checked(rule::filled)),
         optional("input", Custom(object::step_input)),
         optional("output_schema", Text),
         optional("tools", TEXTS),
-        optional("termination", Shape::Object(&TERMINATION)),
+        optional("termination", Fields(&TERMINATION)),
         optional("tool", Checked(rule::filled)),
         optional("args", OPEN),
         optional("predicate", OPEN),
         optional("then", Text),
         optional("else", Text),
-        optional("branches", List(&Shape::Object(&STEP), 2)),
-        optional("reduce", Shape::Object(&REDUCE)),
+        optional("branches", List(&Fields(&STEP), 2)),
+        optional("reduce", Fields(&REDUCE)),
     ],
-    others: Others::Refused(V1_4),
+    closed_to: V1_4,
     also: Some(object::step),
 };
 
 static MODIFIERS: Object =
-    open("the modifiers of a step", &[optional("retry", Shape::Object(&RETRY)), optional("eval", TEXTS)]);
+    open("the modifiers of a step", &[optional("retry", Fields(&RETRY)), optional("eval", TEXTS)]);
 
 static RETRY: Object = open("a retry", &[optional("max_attempts", Whole(1))]);
 
@@ -428,7 +422,7 @@ static AGENTS: Object = closed(
     "the agents",
     &[
         required("entry", Text, "\"…\""),
-        required("members", Names(&Shape::Object(&AGENT), 1), "{…}, with at least one agent in it"),
+        required("members", Names(&Fields(&AGENT), 1), "{…}, with at least one agent in it"),
     ],
 );
 

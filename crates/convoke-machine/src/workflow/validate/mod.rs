@@ -4,14 +4,14 @@ mod state;
 
 use std::collections::BTreeMap;
 
-use convoke_text::nearest;
 use serde_json::{Map, Value};
 
 use self::state::StateCheck;
+pub(crate) use self::state::is_media_type;
 use super::graph::Graph;
 use super::spec::pointer;
 use super::{Budget, Known, Spec};
-use crate::finding::Finding;
+use crate::finding::{Finding, child};
 
 const SPEC_FIELDS: [&str; 4] = ["version", "entry", "states", "engine"];
 
@@ -55,11 +55,10 @@ fn entry<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
     if !spec.states.contains_key(&spec.entry) {
         let message = format!("the entry `{}` is not a state", spec.entry);
         let finding = Finding::error("unknown-entry", place, message);
-        findings.push(with_nearest(finding, &spec.entry, spec.states.keys()));
+        findings.push(finding.suggest(&spec.entry, spec.states.keys().map(String::as_str)));
         return;
     }
-    let ends = |name: &&str| spec.states[*name].terminal || spec.states[*name].on_event.is_empty();
-    if !graph.reachable(&spec.entry).iter().any(ends) {
+    if !graph.reachable(&spec.entry).iter().any(|name| spec.states[*name].ends()) {
         let message = "no terminal state can be reached from the entry";
         findings.push(Finding::warning("no-terminal-state", place, message));
     }
@@ -84,9 +83,8 @@ fn budget<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
 fn compositions_unused(spec: &Spec, known: &Known, findings: &mut Vec<Finding>) {
     for name in known.compositions.iter().flatten() {
         if !spec.states.values().any(|state| state.composition == *name) {
-            let place = format!("/compositions/{}", name.replace('~', "~0").replace('/', "~1"));
             let message = format!("no state runs composition `{name}`");
-            findings.push(Finding::warning("unused-composition", place, message));
+            findings.push(Finding::warning("unused-composition", child("/compositions", name), message));
         }
     }
 }
@@ -118,14 +116,6 @@ fn unknown_fields(
     for field in extra.keys() {
         let message = format!("{what} has an unknown field `{field}`");
         let finding = Finding::warning("unknown-field", pointer(&[place, &[field]].concat()), message);
-        findings.push(with_nearest(finding, field, fields));
-    }
-}
-
-fn with_nearest(finding: Finding, name: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> Finding {
-    let known: Vec<String> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
-    match nearest(name, known.iter().map(String::as_str)) {
-        Some(near) => finding.help(format!("did you mean `{near}`?")),
-        None => finding,
+        findings.push(finding.suggest(field, fields.iter().copied()));
     }
 }

@@ -1,6 +1,6 @@
 //! Validation of one state.
 
-use super::{unknown_fields, with_nearest};
+use super::unknown_fields;
 use crate::finding::Finding;
 use crate::workflow::compiled::{Orchestration, Persistence};
 use crate::workflow::graph::Graph;
@@ -50,6 +50,10 @@ impl<'a> StateCheck<'a> {
         pointer(&[&["states", self.name], steps].concat())
     }
 
+    fn states(&self) -> impl Iterator<Item = &'a str> {
+        self.spec.states.keys().map(String::as_str)
+    }
+
     fn is_composition(&self) -> bool {
         Orchestration::named(&self.state.orchestration) == Some(Orchestration::Composition)
     }
@@ -69,15 +73,13 @@ impl<'a> StateCheck<'a> {
         let Some(used) = prompts.get(task) else {
             let message = format!("state `{name}` speaks with prompt `{task}`, which is not in the pack");
             let finding = Finding::error("unknown-prompt", place, message);
-            findings.push(with_nearest(finding, task, prompts.keys()));
+            findings.push(finding.suggest(task, prompts.keys().map(String::as_str)));
             return;
         };
         for used in used.iter().filter(|used| !self.declared_with_prompt(used)) {
             let message = format!("prompt `{task}` uses artifact `{used}`, which no state with it declares");
-            findings.push(
-                Finding::warning("undeclared-artifact", place.clone(), message)
-                    .help(format!("declare `{used}` under `artifacts` of state `{name}`")),
-            );
+            let finding = Finding::warning("undeclared-artifact", place.clone(), message);
+            findings.push(finding.help(format!("declare `{used}` under `artifacts` of state `{name}`")));
         }
     }
 
@@ -97,7 +99,7 @@ impl<'a> StateCheck<'a> {
                 let message =
                     format!("event `{event}` of state `{name}` leads to `{target}`, which is not a state");
                 let finding = Finding::error("unknown-target", place.clone(), message);
-                findings.push(with_nearest(finding, target, self.spec.states.keys()));
+                findings.push(finding.suggest(target, self.states()));
             }
             if !is_pascal_case(event) {
                 let message = format!("event `{event}` is not written in PascalCase");
@@ -111,17 +113,13 @@ impl<'a> StateCheck<'a> {
         let StateSpec { persistence, orchestration, .. } = self.state;
         if !persistence.is_empty() && Persistence::named(persistence).is_none() {
             let message = format!("`{persistence}` is not a kind of persistence");
-            findings.push(
-                Finding::error("unknown-persistence", self.place(&["persistence"]), message)
-                    .help("write `transient` or `persistent`"),
-            );
+            let finding = Finding::error("unknown-persistence", self.place(&["persistence"]), message);
+            findings.push(finding.help("write `transient` or `persistent`"));
         }
         if Orchestration::named(orchestration).is_none() {
             let message = format!("`{orchestration}` is not a kind of orchestration");
-            findings.push(
-                Finding::error("unknown-orchestration", self.place(&["orchestration"]), message)
-                    .help("write `internal`, `external`, `hybrid` or `composition`"),
-            );
+            let finding = Finding::error("unknown-orchestration", self.place(&["orchestration"]), message);
+            findings.push(finding.help("write `internal`, `external`, `hybrid` or `composition`"));
         }
     }
 
@@ -138,16 +136,14 @@ impl<'a> StateCheck<'a> {
                 if !known.contains(composition) {
                     let message = format!("there is no composition `{composition}`");
                     let finding = Finding::error("unknown-composition", place, message);
-                    findings.push(with_nearest(finding, composition, known));
+                    findings.push(finding.suggest(composition, known.iter().map(String::as_str)));
                 }
             }
             (false, "") => {}
             (false, _) => {
                 let message = format!("state `{name}` names a composition, and is not orchestrated by one");
-                findings.push(
-                    Finding::error("unexpected-composition", place, message)
-                        .help("write `\"orchestration\": \"composition\"`"),
-                );
+                let finding = Finding::error("unexpected-composition", place, message);
+                findings.push(finding.help("write `\"orchestration\": \"composition\"`"));
             }
         }
     }
@@ -161,10 +157,8 @@ impl<'a> StateCheck<'a> {
         if self.spec.version >= 2 && !state.terminal && state.on_event.is_empty() && state.max_visits <= 0 {
             let message =
                 format!("state `{name}` is a dead end: no event leads out of it, and it is not terminal");
-            findings.push(
-                Finding::warning("dead-end", self.place(&[]), message)
-                    .help("write `\"terminal\": true` if it is the end"),
-            );
+            let finding = Finding::warning("dead-end", self.place(&[]), message);
+            findings.push(finding.help("write `\"terminal\": true` if it is the end"));
         }
     }
 
@@ -179,7 +173,7 @@ impl<'a> StateCheck<'a> {
             let message =
                 format!("`on_max_visits` of state `{name}` names `{fallback}`, which is not a state");
             let finding = Finding::error("unknown-fallback", place, message);
-            findings.push(with_nearest(finding, fallback, self.spec.states.keys()));
+            findings.push(finding.suggest(fallback, self.states()));
             return;
         };
         if state.max_visits <= 0 {
@@ -196,18 +190,14 @@ impl<'a> StateCheck<'a> {
             let message = format!(
                 "redirect trap: every way from `{fallback}` leads back to `{name}`, and from there to `{fallback}`"
             );
-            findings.push(
-                Finding::warning("redirect-trap", place, message)
-                    .help("let a budget end it, or let it lead where nothing leads back"),
-            );
+            let finding = Finding::warning("redirect-trap", place, message);
+            findings.push(finding.help("let a budget end it, or let it lead where nothing leads back"));
         }
     }
 
     /// Whether some way from a state comes to an end without coming by here.
     fn ends_without(&self, graph: &Graph<'a>, from: &'a str) -> bool {
-        let ends =
-            |name: &&str| self.spec.states[*name].terminal || self.spec.states[*name].on_event.is_empty();
-        graph.reachable_without(from, Some(self.name)).iter().any(ends)
+        graph.reachable_without(from, Some(self.name)).iter().any(|name| self.spec.states[*name].ends())
     }
 
     /// Whether its artifacts can be, and are what other states take them for.
@@ -218,27 +208,20 @@ impl<'a> StateCheck<'a> {
             let place = |step: &str| self.place(&["artifacts", artifact, step]);
             if ArtifactMode::named(&declared.mode).is_none() {
                 let message = format!("`{}` is not a mode of artifacts", declared.mode);
-                findings.push(
-                    Finding::error("unknown-artifact-mode", place("mode"), message)
-                        .help("write `replace` or `append`"),
-                );
+                let finding = Finding::error("unknown-artifact-mode", place("mode"), message);
+                findings.push(finding.help("write `replace` or `append`"));
             }
             if !is_media_type(&declared.media_type) {
                 let message = format!("`{}` is not a media type", declared.media_type);
-                findings.push(
-                    Finding::warning("artifact-type", place("type"), message)
-                        .help("write one like `text/plain` or `application/json`"),
-                );
+                let finding = Finding::warning("artifact-type", place("type"), message);
+                findings.push(finding.help("write one like `text/plain` or `application/json`"));
             }
             if let Some(other) = self.declared_otherwise(artifact) {
                 let message = format!(
                     "artifact `{artifact}` has another mode or type in state `{other}`: it is one artifact"
                 );
-                findings.push(Finding::error(
-                    "artifact-conflict",
-                    self.place(&["artifacts", artifact]),
-                    message,
-                ));
+                let place = self.place(&["artifacts", artifact]);
+                findings.push(Finding::error("artifact-conflict", place, message));
             }
         }
     }
@@ -262,8 +245,8 @@ fn is_pascal_case(event: &str) -> bool {
         && event.chars().all(|letter| letter.is_ascii_alphanumeric())
 }
 
-fn is_media_type(text: &str) -> bool {
+/// Whether a text is two words with a slash between them, whatever parameters follow.
+pub(crate) fn is_media_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim();
-    let parts: Vec<&str> = essence.split('/').collect();
-    matches!(parts.as_slice(), [kind, subtype] if !kind.is_empty() && !subtype.is_empty())
+    matches!(essence.split('/').collect::<Vec<_>>()[..], [kind, name] if !kind.is_empty() && !name.is_empty())
 }
