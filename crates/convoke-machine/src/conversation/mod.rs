@@ -9,6 +9,7 @@
 //! | how a state speaks | `activation.rs`: one builder for opening, handing off and resuming |
 //! | what calls of the workflow's tools come to | `fold.rs`: a pure function of the conversation, so that a replay comes to the same |
 //! | one turn | `turn.rs` |
+//! | calls that a client executes | `client.rs` |
 //! | a state that runs a composition | `compose.rs`, `composition/` |
 //! | what is waited for between turns | `wait.rs` |
 //! | what a state knows of those before it | `messages.rs` |
@@ -18,6 +19,7 @@
 
 mod activation;
 mod announce;
+mod client;
 mod compose;
 mod composition;
 mod fold;
@@ -33,6 +35,7 @@ mod wait;
 mod way;
 
 pub use activation::{Activation, ActivationError, Direction, Refusal, Situation, Stage, Validator};
+pub use client::{CLIENT_REFUSED, CLIENT_REQUEST, ClientCall, ClientCalls, ClientResult};
 pub use composition::{ComposedWork, InvalidComposition};
 pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
 pub use messages::{MessagePolicy, summary};
