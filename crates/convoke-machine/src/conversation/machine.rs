@@ -8,7 +8,7 @@ use convoke_agent::memory::Memories;
 use convoke_core::{BoxFuture, Error, Nature, Outline, Runner, Scope, Step, Workflow};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::messages::MessagePolicy;
@@ -136,14 +136,17 @@ impl Machine {
         Workflow::new(Self { generations: Some(TURNS), ..self }).named(name)
     }
 
+    /// The workflow, as one generation however long it is: for those who look at all of it in the end.
+    #[must_use]
+    pub fn undivided(self) -> Workflow<MachineState> {
+        let name = self.name.to_string();
+        Workflow::new(self).named(name)
+    }
+
     /// The workflow as a part of another one's run: it goes on until it is over, and for one turn where it never is.
     #[must_use]
     pub fn part(self) -> Workflow<MachineState> {
-        if self.open_ended {
-            return self.once();
-        }
-        let name = self.name.to_string();
-        Workflow::new(self).named(name)
+        if self.open_ended { self.once() } else { self.undivided() }
     }
 
     /// The conversation as a tool of an agent, which says something and is told what was answered. It has one turn; questions and
@@ -166,10 +169,20 @@ impl Machine {
         let unknown = || Error::permanent(format!("there is no composition `{name}` to run"));
         self.stage.composition(name).ok_or_else(unknown)?;
         let state = json!({"orchestration": "composition", "composition": name, "terminal": true});
+        Ok(Self { open_ended: false, ..self.alone(name, &state)? })
+    }
+
+    /// A machine that talks with one prompt, as long as the person likes.
+    pub(super) fn talking(&self, task: &str) -> Result<Self, Error> {
+        Ok(Self { open_ended: true, ..self.alone(task, &json!({"prompt_task": task}))? })
+    }
+
+    /// The same stage with a single state.
+    fn alone(&self, name: &str, state: &Value) -> Result<Self, Error> {
         let spec = json!({"version": 2, "entry": name, "states": {name: state}});
         let compiled = Compiled::new(&serde_json::from_value(spec)?, &Known::anything());
         let compiled = Arc::new(compiled.map_err(Error::failed)?);
-        Ok(Self { compiled, open_ended: false, entry: None, ..self.clone() })
+        Ok(Self { compiled, entry: None, ..self.clone() })
     }
 
     /// Has conversations that name a [`memory`](MachineState::memory) remembered in these.

@@ -8,6 +8,7 @@ use super::document::Node;
 use super::eval::TRIGGERS;
 use super::model::{Agents, Eval, Pack, SkillSource};
 use crate::finding::{Finding, child};
+use crate::workflow::with_nearest;
 
 /// Tools whose names begin so are the runtime's, or come from a server.
 const NAMESPACES: [&str; 7] = ["a2a__", "mcp__", "workflow__", "memory__", "skill__", "image__", "video__"];
@@ -102,13 +103,13 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
     if !agents.members.contains_key(&agents.entry) {
         let message = format!("the entry `{}` is not among the members", agents.entry);
         let finding = Finding::error("unknown-entry", "/agents/entry", message);
-        findings.push(finding.suggest(&agents.entry, agents.members.keys().map(String::as_str)));
+        findings.push(with_nearest(finding, &agents.entry, agents.members.keys()));
     }
     for (key, agent) in &agents.members {
         let place = child("/agents/members", key);
         if !pack.prompts.contains_key(key) {
             let finding = Finding::error("unknown-prompt", &place, format!("there is no prompt `{key}`"));
-            findings.push(finding.suggest(key, pack.prompts.keys().map(String::as_str)));
+            findings.push(with_nearest(finding, key, pack.prompts.keys()));
         }
         match (&agent.state, &pack.workflow) {
             (Some(_), None) => {

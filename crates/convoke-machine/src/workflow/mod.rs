@@ -60,3 +60,4 @@ pub use tool::{
     matching_event, tools_for, transition_tool,
 };
 pub use validate::validate;
+pub(crate) use validate::with_nearest;

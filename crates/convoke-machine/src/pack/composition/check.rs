@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::order::{said, stuck, texts, waits};
 use super::{Action, Composition, Engine, Predicate, Step, references};
 use crate::finding::{Finding, child};
-use crate::workflow::{SET_ARTIFACT, TRANSITION};
+use crate::workflow::{SET_ARTIFACT, TRANSITION, with_nearest};
 
 /// What else a pack has that its compositions may name.
 pub(in crate::pack) struct Surroundings<'a> {
@@ -82,10 +82,7 @@ impl<'a> Check<'a, '_> {
             self.findings.push(Finding::error("taken-name", child(path, "id"), message));
         }
         for (index, eval) in step.modifiers.eval.iter().enumerate() {
-            let place = format!("{path}/modifiers/eval/{index}");
-            self.known(eval, &self.around.evals, "eval", &place);
-            let message = "steps of compositions are not evaluated, so this has no effect";
-            self.findings.push(Finding::warning("no-effect", place, message));
+            self.known(eval, &self.around.evals, "eval", &format!("{path}/modifiers/eval/{index}"));
         }
         if level == Level::Top {
             for (index, before) in step.depends_on.iter().enumerate() {
@@ -199,7 +196,7 @@ impl<'a> Check<'a, '_> {
     fn known(&mut self, name: &str, names: &BTreeSet<&str>, what: &str, path: &str) {
         if !names.contains(name) {
             let finding = Finding::error("unknown-name", path, format!("there is no {what} `{name}`"));
-            self.findings.push(finding.suggest(name, names.iter().copied()));
+            self.findings.push(with_nearest(finding, name, names));
         }
     }
 

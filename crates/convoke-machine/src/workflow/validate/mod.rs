@@ -122,10 +122,23 @@ fn unknown_fields(
     }
 }
 
-fn with_nearest(finding: Finding, name: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> Finding {
-    let known: Vec<String> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
+/// So many names are listed where none is near.
+const LISTED: usize = 12;
+
+/// Suggests the known name nearest to one that is not known; if none is near, names those there are.
+pub(crate) fn with_nearest(
+    finding: Finding,
+    name: &str,
+    known: impl IntoIterator<Item = impl AsRef<str>>,
+) -> Finding {
+    let mut known: Vec<String> = known.into_iter().map(|name| name.as_ref().to_owned()).collect();
+    // What is said does not depend on the order of the file.
+    known.sort_unstable();
     match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None if (1..=LISTED).contains(&known.len()) => {
+            finding.help(format!("there are {}", known.join(", ")))
+        }
         None => finding,
     }
 }

@@ -232,7 +232,7 @@ impl<'a> StateCheck<'a> {
             }
             if let Some(other) = self.declared_otherwise(artifact) {
                 let message = format!(
-                    "artifact `{artifact}` has another mode or type in state `{other}`: it is one artifact"
+                    "artifact `{artifact}` has another mode or type in state `{other}`: it is one artifact, so write the same in both"
                 );
                 findings.push(Finding::error(
                     "artifact-conflict",
