@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Error, Runner, Scope, Workflow, json_text};
 use convoke_diagram::Diagram;
+use convoke_eval::Facts;
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::{Loader, PathContent};
@@ -22,6 +23,9 @@ use crate::pack::{PackKind, diagnostic};
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "graph";
+
+/// Names of variables that are the executor's own begin like this.
+const RESERVED: &str = "__";
 
 /// Graphs, in JSON or YAML.
 #[derive(Debug, Clone, Copy, Default)]
@@ -215,6 +219,13 @@ impl Definition for GraphDefinition {
         }));
         let graph = self.graph.equip(given)?;
         Ok(Box::new(EquippedGraph { graph: Arc::clone(&self.graph), workflow: graph.workflow() }))
+    }
+
+    fn facts(&self, state: &Value) -> Facts {
+        let vars = state["vars"].as_object().into_iter().flatten();
+        let outputs = vars.filter(|(name, _)| !name.starts_with(RESERVED));
+        let outputs = outputs.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Facts { outputs, ..Facts::default() }
     }
 
     fn result(&self, state: &Value) -> Option<String> {
