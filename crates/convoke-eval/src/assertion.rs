@@ -54,7 +54,7 @@ pub enum Check {
     Equals(Value),
     /// The part of a JSON value at the end of a way is like this.
     JsonPath {
-        /// The way to it, from [`ROOT`] on.
+        /// The way to it.
         path: Path,
         /// What is there.
         wanted: PartWanted,

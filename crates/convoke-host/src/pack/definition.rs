@@ -264,9 +264,12 @@ impl EquippedDefinition for EquippedPack {
         if let Some(name) = &function {
             self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
         }
+        if self.reserved.contains(&PROMPT) {
+            // Nobody gave it: which variables there must be depends on the prompt.
+            variables.retain(|_, value| !value.is_null());
+        }
         let checked = match &prompt {
             Some(task) => {
-                variables.retain(|_, value| !value.is_null());
                 self.stage.clone().talking(task).map_err(|error| vec![error.to_string()])?;
                 self.pack.prompt(task).map_or(Ok(()), |prompt| prompt.bind(&variables).map(drop))
             }
