@@ -124,7 +124,7 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Make a pack of the files it is authored in, or of one in YAML.
     Compile(Compile),
-    /// Run scenarios against an Agentfile or a pack, and say which of what they assert holds.
+    /// Run scenarios against an Agentfile, a pack or a graph, and say which of what they assert holds.
     Eval(EvalArguments),
     /// Print what completes commands in a shell.
     Completions {

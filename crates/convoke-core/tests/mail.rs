@@ -64,6 +64,28 @@ async fn a_run_that_has_no_mail_is_suspended_and_goes_on_with_what_it_is_sent_in
 }
 
 #[tokio::test]
+async fn what_is_expected_is_kept_and_a_wait_is_known_by_its_channel_alone() {
+    let home = Home::new(echo());
+    let expecting = |expected: Value| {
+        Workflow::new(task_boxed("one", move |scope, trail: &mut Trail| {
+            let expected = expected.clone();
+            Box::pin(async move {
+                trail.steps.push(scope.receive_expected::<String>("letters", expected).await?.payload);
+                Ok(())
+            })
+        }))
+    };
+    let waits = impatient(&home).start(&expecting(json!({"calls": 2})), Trail::default()).await.unwrap();
+    let entries = home.store().entries(&waits.run, 1, 9).await.unwrap();
+    let request: Value = serde_json::from_slice(entries[0].request.as_deref().unwrap()).unwrap();
+    assert_eq!(request, json!({"channel": "letters", "expected": {"calls": 2}}));
+    send(&home, &waits.run, "letters", "x").await;
+    // Code that expects something else, or says nothing of it, goes on with the same wait.
+    let done = impatient(&home).resume(&expecting(Value::Null), waits.run).await.unwrap();
+    assert_eq!(done.completed().unwrap().steps, ["x"]);
+}
+
+#[tokio::test]
 async fn mail_that_comes_before_anybody_waits_is_there_when_they_do() {
     let home = Home::new(echo());
     let workflow = || Workflow::new(Chain::new("main").then(asks("well?")).then(takes("one", "letters")));

@@ -1,6 +1,7 @@
 //! Assertions: what each is about, what must hold, and how good is good enough.
 
 use convoke_machine::pack::Validator;
+use convoke_machine::pack::template::Path;
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -51,6 +52,13 @@ pub enum Check {
     Words(Words),
     /// The text, or value, is this.
     Equals(Value),
+    /// The part of a JSON value at the end of a way is like this.
+    JsonPath {
+        /// The way to it.
+        path: Path,
+        /// What is there.
+        wanted: PartWanted,
+    },
     /// The workflow is in this state.
     State(String),
     /// The workflow has moved to this state.
@@ -125,6 +133,20 @@ pub enum Check {
     Status(String),
     /// A model says so.
     Judge(JudgeCriteria),
+}
+
+/// What the value is called in whose parts a [`Check::JsonPath`] looks.
+pub(crate) const ROOT: &str = "value";
+
+/// What a part of a JSON value must be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartWanted {
+    /// There, or not.
+    There(bool),
+    /// This value.
+    Equal(Value),
+    /// A text with this in it, a list with this among it, an object with these fields among others.
+    Containing(Value),
 }
 
 /// Texts that occur, or do not.

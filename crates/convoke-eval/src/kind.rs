@@ -32,6 +32,7 @@ pub(crate) enum Form {
     IncludesAny,
     Excludes,
     Equals,
+    JsonPath,
     State,
     TransitionedTo,
     SpokeIn,
@@ -77,6 +78,7 @@ const CEILINGS: &[&str] = &[
     "max_model_calls",
     "max_tool_calls",
 ];
+const JSON_PATH: &[&str] = &["path", "expression", "equals", "expected", "contains", "exists"];
 const RULE: &[&str] = &["validator", "validator_type", "guardrail", "should_trigger", "expected"];
 
 /// Every kind there is.
@@ -102,6 +104,7 @@ pub(crate) static KINDS: &[Kind] = &[
     ),
     whole(&["pii", "pii_detection", "pii_leakage"], &[], Form::Validator("pii")),
     text(&["equals"], &["value"], Form::Equals),
+    text(&["json_path"], JSON_PATH, Form::JsonPath),
     text(&["composition_output"], &["contains", "equals"], Form::Output),
     text(&["llm_judge"], &["criteria", "rubric"], Form::Judge),
     whole(&["llm_judge_session", "llm_judge_conversation"], &["criteria", "rubric"], Form::Judge),

@@ -32,7 +32,7 @@ pub struct Vocabulary {
     pub artifacts: Vec<String>,
     /// Its outputs, if they are known before it is run.
     pub outputs: Option<Vec<String>>,
-    /// The tools whose results somebody outside of the run gives.
+    /// The tools whose results somebody outside of the run gives, unless the host has them.
     pub client_tools: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ pub struct Scenario {
     pub judge: Option<ModelSource>,
     /// What the person says and others send, in order.
     pub turns: Vec<Turn>,
-    /// What tools of the client give, by the name of the tool.
+    /// What tools give, by the name of the tool.
     pub tools: BTreeMap<String, Vec<ToolAnswer>>,
     /// What people answer to questions of the run, in order.
     pub answers: Vec<PersonAnswer>,
@@ -137,7 +137,7 @@ pub enum TurnInput {
     },
 }
 
-/// What a tool of the client gives.
+/// What a tool gives.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolAnswer {
@@ -150,7 +150,7 @@ pub struct ToolAnswer {
 }
 
 impl Scenario {
-    /// What a tool of the client gives for a call with these arguments.
+    /// What a tool gives for a call with these arguments.
     #[must_use]
     pub fn tool_answer(&self, tool: &str, arguments: &Value) -> Option<&ToolAnswer> {
         let fits = |answer: &&ToolAnswer| answer.when.as_ref().is_none_or(|when| contains(arguments, when));

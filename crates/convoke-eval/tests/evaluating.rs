@@ -67,6 +67,47 @@ fn at_end(assertion: &str) -> AssertionReport {
 }
 
 #[test]
+fn parts_of_json_are_looked_into() {
+    let (mut run, value) = (observed(), json!({"items": [{"price": 9, "name": "a chair"}], "none": null}));
+    run.whole.content = value.to_string();
+    run.facts.outputs.insert("plan".into(), value);
+    for (params, found) in [
+        ("{path: 'items[0].price', equals: 9}", ""),
+        ("{expression: '$.items[0].name', expected: a chair}", ""),
+        ("{path: 'items[0].name', contains: chair}", ""),
+        ("{path: items, contains: {price: 9}}", ""),
+        ("{path: 'items[0]', contains: {name: a chair}}", ""),
+        ("{path: none}", ""),
+        ("{path: 'items[1]', exists: false}", ""),
+        ("{path: 'items[0].price', equals: '9'}", "items[0].price is `9`"),
+        ("{path: items, contains: {price: 8}}", "items is `[{\"name\":\"a chair\",\"price\":9}]`"),
+        ("{path: none, exists: false}", "none is `null`"),
+        ("{path: 'items[1].price'}", "there is no items[1].price in `{"),
+    ] {
+        for of in ["result", "outputs.plan"] {
+            let assertion = format!("{{type: json_path, of: {of}, params: {params}}}");
+            let (scenario, findings) =
+                read(&format!("kind: Scenario\nmetadata: {{name: a}}\nspec: {{assertions: [{assertion}]}}"));
+            let scenario = scenario.unwrap_or_else(|| panic!("{assertion}: {findings:?}"));
+            let Evaluated::Done(report) = evaluate(&scenario, &run).remove(0) else { panic!("a judge") };
+            assert_eq!(report.passed, Some(found.is_empty()), "{assertion}: {}", report.found);
+            assert!(report.found.starts_with(found), "{assertion}: {}", report.found);
+        }
+    }
+    for (params, why) in [
+        ("{path: 'items[*].price'}", "`items[*].price` is not a way to a part of a value"),
+        ("{equals: 3}", "there is no `path`"),
+        ("{path: a, equals: 3, contains: 4}", "write one of `equals`, `contains` and `exists`"),
+    ] {
+        let text = format!(
+            "kind: Scenario\nmetadata: {{name: a}}\nspec: {{assertions: [{{type: json_path, params: {params}}}]}}"
+        );
+        let (scenario, findings) = read(&text);
+        assert!(scenario.is_none() && findings[0].message == why, "{findings:?}");
+    }
+}
+
+#[test]
 fn every_kind_holds_and_fails() {
     let cases = [
         (

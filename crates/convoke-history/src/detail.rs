@@ -51,6 +51,8 @@ pub enum Detail {
     Receive {
         /// The channel.
         channel: String,
+        /// What is expected there; null if nobody said.
+        expected: Value,
         /// What was taken.
         received: Option<ReceivedMail>,
     },
@@ -148,8 +150,8 @@ fn read(
         EffectKind::Ask => Detail::Ask { question: Box::new(typed(request)??), answer: typed(given)? },
         EffectKind::Sleep => Detail::Sleep { duration: typed(request)?? },
         EffectKind::Receive => {
-            let Channel { channel } = typed(request)??;
-            Detail::Receive { channel, received: typed(given)? }
+            let Channel { channel, expected } = typed(request)??;
+            Detail::Receive { channel, expected, received: typed(given)? }
         }
         EffectKind::Now => Detail::Now { time: typed(given)? },
         EffectKind::Custom => {
@@ -184,6 +186,8 @@ struct ToolRequest {
 #[derive(Deserialize)]
 struct Channel {
     channel: String,
+    #[serde(default)]
+    expected: Value,
 }
 
 #[derive(Deserialize)]

@@ -20,7 +20,7 @@
 //! | what a model was told | [`Conversations`] |
 //! | how the run ended | [`History::ending`] |
 //! | what became of a diagram of its workflow, and one of what it is made of | [`History::mark`], [`History::diagram`] |
-//! | what it waits for | [`History::questions`] |
+//! | what it waits for | [`History::questions`], [`History::awaited`] |
 //! | everything that happened, with its texts: as items, JSON, a page, a session log | [`account`] |
 //! | a run, its effects, questions, events and sums as JSON | [`json`] |
 //! | a run under way, from its events | [`progress`] |
@@ -83,7 +83,9 @@ pub use when::{InvalidWhen, When};
 
 use convoke_core::ask::{Answer, PendingQuestion};
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, Event, Timestamp};
+use convoke_core::{EffectKind, Event, RunStatus, Timestamp};
+use serde::Serialize;
+use serde_json::Value;
 
 /// A stored run, read and put in order.
 #[derive(Debug, Clone)]
@@ -115,6 +117,24 @@ pub struct OpenQuestion {
     pub pending: PendingQuestion,
     /// The answers so far, in the order they came.
     pub answers: Vec<Answer>,
+}
+
+/// Mail that a run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AwaitedMail<'a> {
+    /// The channel on which it is to be sent.
+    pub channel: &'a str,
+    /// What is expected there, as whoever waits describes it.
+    pub expected: &'a Value,
+}
+
+impl<'a> AwaitedMail<'a> {
+    /// Mail that is expected on a channel.
+    #[must_use]
+    pub fn new(channel: &'a str, expected: &'a Value) -> Self {
+        Self { channel, expected }
+    }
 }
 
 impl OpenQuestion {
@@ -211,6 +231,24 @@ impl History {
             && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
             && effect.generation == self.record.generation.number
             && self.record.holder.is_none()
+    }
+
+    /// Returns the mail that it waits for and has said something about: the channel, and what is expected there.
+    #[must_use]
+    pub fn awaited(&self) -> Vec<AwaitedMail<'_>> {
+        let is_awaited = |channel: &String| match self.record.status {
+            RunStatus::Suspended => self.record.channels.contains(channel),
+            status => status == RunStatus::Running,
+        };
+        let awaited = self.effects.iter().filter_map(|effect| match &effect.current().detail {
+            Detail::Receive { channel, expected, .. }
+                if effect.status() == EffectStatus::Begun && !expected.is_null() && is_awaited(channel) =>
+            {
+                Some(AwaitedMail { channel, expected })
+            }
+            _ => None,
+        });
+        awaited.collect()
     }
 
     /// Returns whether an entry is from the past of the run this one branched off from.

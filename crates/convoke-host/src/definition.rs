@@ -136,6 +136,12 @@ pub trait Definition: Send + Sync {
         Facts::default()
     }
 
+    /// The evals that it declares itself, for what a step gives.
+    fn step_evals(&self, step: &str) -> Vec<Eval> {
+        let _ = step;
+        Vec::new()
+    }
+
     /// The evals that it declares itself, for what is said in a state.
     fn evals(&self, state: &str) -> Vec<Eval> {
         let _ = state;
@@ -147,6 +153,11 @@ pub trait Definition: Send + Sync {
 pub trait EquippedDefinition: Send + Sync {
     /// The workflow.
     fn runner(&self) -> Runner;
+
+    /// The workflow, as one generation however long it is.
+    fn undivided(&self) -> Runner {
+        self.runner()
+    }
 
     /// The workflow, as a part of another one's run.
     fn part(&self) -> Runner {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Error, RunStatus, Runner, Scope, Workflow, json_text};
 use convoke_diagram::{Diagram, Mark};
+use convoke_eval::Facts;
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::{Loader, PathContent};
@@ -24,6 +25,9 @@ use crate::pack::{MEMORY, PackKind, diagnostic};
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "graph";
+
+/// Names of variables that are the executor's own begin like this.
+const RESERVED: &str = "__";
 
 /// Graphs, in JSON or YAML.
 #[derive(Debug, Clone, Copy, Default)]
@@ -238,6 +242,13 @@ impl Definition for GraphDefinition {
         let graph = self.graph.equip(given)?;
         let workflow = graph.remembering(equipment.memories.clone());
         Ok(Box::new(EquippedGraph { graph: Arc::clone(&self.graph), workflow, remembers: self.remembers }))
+    }
+
+    fn facts(&self, state: &Value) -> Facts {
+        let vars = state["vars"].as_object().into_iter().flatten();
+        let outputs = vars.filter(|(name, _)| !name.starts_with(RESERVED));
+        let outputs = outputs.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Facts { outputs, ..Facts::default() }
     }
 
     fn result(&self, state: &Value) -> Option<String> {

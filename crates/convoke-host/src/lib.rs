@@ -74,7 +74,7 @@ pub use agentfile::{AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, 
 pub use answer::{InvalidAnswer, json_answer, media_answer};
 pub use changes::{ChangedText, changed_texts};
 pub use checkup::{CheckResult, Checkup, ServiceStanding};
-pub use convoke_machine::conversation::{TakenTransition, VisitedState, Way};
+pub use convoke_machine::conversation::{CLIENT_REFUSED, CLIENT_REQUEST, TakenTransition, VisitedState, Way};
 pub use definition::{Definition, DefinitionKind, EquippedDefinition, LoadedFile, counted};
 pub use drawn::{diagram_of, way_of};
 pub use error::HostError;

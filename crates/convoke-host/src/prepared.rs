@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_core::store::Launch;
 use convoke_core::{
     Error, FORBID_LIVE_MODELS, Limits, Model, Registry, Responder, RunId, RunOptions, Runner, Runtime, Store,
-    WhenBusy, WhenDropped,
+    Tool, WhenBusy, WhenDropped,
 };
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{Problem, ProblemKind, Secrets, Values};
@@ -126,13 +126,31 @@ impl PreparedRun {
             return Err(HostError::ForbiddenModel { model: name.to_string() });
         }
         let model = self.models.open(name, tell).await?;
+        self.equip(Some(model))
+    }
+
+    /// Puts other tools in the place of some of those that are here.
+    pub(crate) fn replace_tools(
+        &mut self,
+        replace: impl Fn(&Arc<dyn Tool>) -> Option<Arc<dyn Tool>>,
+    ) -> Result<(), HostError> {
+        let tools = std::mem::take(&mut self.tools.tools);
+        for tool in tools.iter() {
+            // No name is there twice.
+            let _ = self.tools.tools.add(replace(tool).unwrap_or_else(|| Arc::clone(tool)));
+        }
+        let stand_in = self.model.as_ref().map(|name| self.models.deferred(name.clone()));
+        self.equip(stand_in)
+    }
+
+    fn equip(&mut self, model: Option<Arc<dyn Model>>) -> Result<(), HostError> {
         let assembly = Assembly {
             kind: &*self.kind,
             definition: &*self.definition,
             manifest: &self.manifest,
             secrets: &self.secrets,
         };
-        (self.equipped, self.unpriced) = assembly.equip(&self.models, Some(model), &self.tools)?;
+        (self.equipped, self.unpriced) = assembly.equip(&self.models, model, &self.tools)?;
         Ok(())
     }
 
@@ -274,7 +292,8 @@ impl PreparedRun {
         let limits = self.limits();
         notes.extend(self.uncounted(&limits));
         let registry = Registry::new();
-        registry.register(self.runner());
+        let runner = if how.undivided { self.equipped.undivided() } else { self.runner() };
+        registry.register(runner);
         let mut options = RunOptions::default();
         match self.is_retold.then(|| self.launch()).transpose() {
             Ok(retold) => options.launch = retold.unwrap_or_default(),
@@ -305,13 +324,15 @@ pub struct ExecutionOptions {
     pub patience: Duration,
     /// What becomes of it when whoever waits for it does not any more.
     pub when_dropped: WhenDropped,
+    /// Whether it stays one generation however long it is, so that all of it can be looked at in the end.
+    pub undivided: bool,
 }
 
 impl Default for ExecutionOptions {
     fn default() -> Self {
         let (when_busy, patience) = (WhenBusy::default(), Duration::MAX);
         let when_dropped = WhenDropped::default();
-        Self { when_busy, responder: None, patience, when_dropped }
+        Self { when_busy, responder: None, patience, when_dropped, undivided: false }
     }
 }
 

@@ -98,6 +98,20 @@ impl PackStage {
         Ok(builder.named(pack.model().id.as_str()).build()?)
     }
 
+    /// The conversation with one of the pack's prompts, as long as the person likes.
+    ///
+    /// # Errors
+    /// If there is no such prompt.
+    pub fn talking(self, task: &str) -> Result<Machine, PackMachineError> {
+        if self.pack.prompt(task).is_none() {
+            let known = self.pack.model().prompts.keys().cloned().collect::<Vec<_>>().join(", ");
+            return Err(PackMachineError::UnknownPrompt { name: task.to_owned(), known });
+        }
+        let name = self.pack.model().id.clone();
+        let machine = Machine::on(alone(&json!({"prompt_task": task}))?, Arc::new(self)).open_ended();
+        Ok(machine.named(name).build()?)
+    }
+
     /// Whether a composition can be run here, as a function too.
     ///
     /// # Errors
@@ -290,9 +304,17 @@ impl Stage for PackStage {
 pub enum PackMachineError {
     /// Nobody knows which prompt comes first.
     #[error(
-        "the pack has several prompts, and neither a workflow nor agents say which comes first; to run a composition, name it"
+        "the pack has several prompts, and neither a workflow nor agents say which comes first: name a prompt, or a composition to run"
     )]
     NoEntry,
+    /// There is no such prompt.
+    #[error("there is no prompt `{name}`; there are {known}")]
+    UnknownPrompt {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
     /// There is no such composition.
     #[error("there is no composition `{name}`; there are {known}")]
     UnknownComposition {

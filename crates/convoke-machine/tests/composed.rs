@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use convoke_agent::FunctionTool;
-use convoke_core::{Error, Fork, Outcome, RunStatus, Runtime, Store, Toolset};
+use convoke_core::{Error, Fork, Outcome, RunId, RunStatus, Runtime, Store, Toolset, Workflow};
 use convoke_machine::conversation::{MachineState, Talk};
 use convoke_machine::stage::{PackMachineError, PackStage};
 use convoke_machine::workflow::Status;
@@ -516,13 +516,78 @@ async fn a_composition_that_is_entered_begins_with_what_it_was_told() {
     assert_eq!((done.status, done.last.as_deref()), (Status::Completed, Some(r#"{"v":{"n":1}}"#)));
 }
 
+/// Lets runs wait without anybody, and sends them mail.
+struct Desk {
+    workflow: Workflow<MachineState>,
+    store: Arc<dyn Store>,
+}
+
+impl Desk {
+    fn new(stage: PackStage) -> Self {
+        Self { workflow: stage.machine().unwrap().workflow(), store: Arc::new(MemoryStore::new()) }
+    }
+
+    fn runtime(&self) -> Runtime {
+        let builder = Runtime::builder().shared_store(Arc::clone(&self.store));
+        builder.patience(std::time::Duration::ZERO).build()
+    }
+
+    async fn start(&self, words: &str) -> Outcome<MachineState> {
+        let state = MachineState::saying(words).talk(Talk::Once);
+        self.runtime().start(&self.workflow, state).await.unwrap()
+    }
+
+    async fn send(&self, run: &RunId, channel: &str, result: Value) -> Outcome<MachineState> {
+        let mail = convoke_core::store::NewMail::json(channel, &result).unwrap();
+        self.store.post(run, mail).await.unwrap();
+        self.runtime().resume(&self.workflow, run.clone()).await.unwrap()
+    }
+}
+
+fn agent_with_echo(termination: Value) -> Value {
+    of(json!([{"id": "a", "kind": "agent", "prompt_task": "other", "tools": ["echo"], "input": "x",
+        "termination": termination}]))
+}
+
 #[tokio::test]
-async fn a_tool_that_nobody_here_has_is_found_before_anything_is_run() {
-    let agent = json!({"id": "a", "kind": "agent", "prompt_task": "other", "tools": ["echo"], "input": "x",
-        "termination": {"max_steps": 3}});
-    let stage = PackStage::new(Arc::new(valid(&of(json!([agent])))), Toolset::new(), None);
-    let refused = stage.machine().unwrap_err().to_string();
-    assert!(refused.contains("`a`") && refused.contains("`echo`"), "{refused}");
+async fn an_agent_step_waits_for_the_client_whose_tool_it_names() {
+    let model = ScriptedModel::builder()
+        .when(Match::tool_result_contains("second"), "Both are here.")
+        .otherwise(Reply::tool("echo", json!({"v": 1})))
+        .build();
+    let pack = agent_with_echo(json!({"max_steps": 3}));
+    let of_client = || PackStage::new(Arc::new(valid(&pack)), Toolset::new(), Some(Arc::new(model.clone())));
+    let desk = Desk::new(of_client());
+    let waits = desk.start("go").await;
+    assert_eq!((waits.status, model.calls()), (RunStatus::Suspended, 1));
+    let waits = desk.send(&waits.run, "tool_results/a", json!({"content": "first"})).await;
+    assert_eq!((waits.status, model.calls()), (RunStatus::Suspended, 2));
+    let done = desk.send(&waits.run, "tool_results/a", json!({"content": "second"})).await;
+    assert_eq!(done.completed().unwrap().last.as_deref(), Some("Both are here."));
+    assert_eq!(model.calls(), 3, "nothing was asked twice");
+    // Rounds count over all that it waited for; what the last one wants is not done any more.
+    let eager =
+        ScriptedModel::builder().otherwise(Reply::tool("echo", json!({"v": 1})).and_text("more")).build();
+    let desk =
+        Desk::new(PackStage::new(Arc::new(valid(&pack)), Toolset::new(), Some(Arc::new(eager.clone()))));
+    let mut waits = desk.start("go").await;
+    for _ in 0..2 {
+        assert_eq!(waits.status, RunStatus::Suspended);
+        waits = desk.send(&waits.run, "tool_results/a", json!({"content": "more"})).await;
+    }
+    assert_eq!((waits.status, eager.calls()), (RunStatus::Completed, 3));
+}
+
+#[tokio::test]
+async fn an_agent_step_ends_with_the_call_of_a_client_that_ends_it() {
+    let model = ScriptedModel::builder().otherwise(Reply::tool("echo", json!({"v": 1}))).build();
+    let pack = agent_with_echo(json!({"tool_called": "echo"}));
+    let stage = PackStage::new(Arc::new(valid(&pack)), Toolset::new(), Some(Arc::new(model.clone())));
+    let desk = Desk::new(stage);
+    let waits = desk.start("go").await;
+    let done = desk.send(&waits.run, "tool_results/a", json!({"content": "filled in"})).await;
+    assert_eq!(done.completed().unwrap().last.as_deref(), Some("filled in"));
+    assert_eq!(model.calls(), 1);
 }
 
 /// Two clients at once, who answer in the other order; the run is suspended meanwhile.
@@ -530,31 +595,48 @@ async fn a_tool_that_nobody_here_has_is_found_before_anything_is_run() {
 async fn a_tool_step_waits_for_a_client_if_nobody_here_has_the_tool() {
     let branches = json!([echo("left", json!({"v": "${input}"})), echo("right", json!({"v": 2}))]);
     let pack = of(json!([parallel("barrier", branches)]));
-    let stage = PackStage::new(Arc::new(valid(&pack)), Toolset::new(), None);
-    let workflow = stage.machine().unwrap().workflow();
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let runtime = || {
-        let builder = Runtime::builder().shared_store(Arc::clone(&store));
-        builder.patience(std::time::Duration::ZERO).build()
-    };
-    let waits = runtime().start(&workflow, MachineState::saying("go").talk(Talk::Once)).await.unwrap();
+    let desk = Desk::new(PackStage::new(Arc::new(valid(&pack)), Toolset::new(), None));
+    let waits = desk.start("go").await;
     assert_eq!(waits.status, RunStatus::Suspended);
-    for (step, content) in [("right", "second"), ("left", r#"{"n": 1}"#)] {
-        let result = json!({"content": content});
-        let mail = convoke_core::store::NewMail::json(format!("tool_results/{step}"), &result).unwrap();
-        store.post(&waits.run, mail).await.unwrap();
-    }
-    let done = runtime().resume(&workflow, waits.run.clone()).await.unwrap().completed().unwrap();
+    // What is no result is passed over.
+    let waits = desk.send(&waits.run, "tool_results/right", json!("second")).await;
+    let waits = desk.send(&waits.run, "tool_results/right", json!({"content": "second"})).await;
+    assert_eq!(waits.status, RunStatus::Suspended);
+    let done = desk.send(&waits.run, "tool_results/left", json!({"content": r#"{"n": 1}"#})).await;
+    let done = done.completed().unwrap();
     assert_eq!(done.last.as_deref(), Some(r#"{"all":{"left":{"n":1},"right":"second"}}"#));
     // A client that could not do it fails the step.
-    let waits = runtime().start(&workflow, MachineState::saying("go").talk(Talk::Once)).await.unwrap();
-    for step in ["left", "right"] {
-        let result = json!({"content": "the printer is on fire", "is_error": true});
-        let mail = convoke_core::store::NewMail::json(format!("tool_results/{step}"), &result).unwrap();
-        store.post(&waits.run, mail).await.unwrap();
-    }
-    let failed = runtime().resume(&workflow, waits.run).await.unwrap();
+    let waits = desk.start("go").await;
+    let on_fire = || json!({"content": "the printer is on fire", "is_error": true});
+    let waits = desk.send(&waits.run, "tool_results/left", on_fire()).await;
+    let failed = desk.send(&waits.run, "tool_results/right", on_fire()).await;
     assert!(failed.error.unwrap().to_string().contains("the printer is on fire"));
+}
+
+#[tokio::test]
+async fn a_composition_that_failed_is_run_again_with_other_words() {
+    let mut pack = of(json!([
+        branch("x", Some("y")),
+        after(json!({"id": "x", "kind": "tool", "tool": "broken"}), json!(["b"])),
+        after(echo("y", json!({"event": "Done"})), json!(["b"])),
+    ]));
+    pack["workflow"] = json!({"version": 2, "entry": "work", "states": {
+        "work": {"orchestration": "composition", "composition": "c", "on_event": {"Done": "end"}},
+        "end": {"prompt_task": "chat", "terminal": true}}});
+    let desk = Desk::new(World::default().stage(&pack, &model()));
+    let state = MachineState::saying(r#"{"go": true}"#);
+    let failed = desk.runtime().start(&desk.workflow, state.clone()).await.unwrap();
+    assert_eq!(failed.status, RunStatus::Suspended);
+    let open = desk.store.questions(Some(&failed.run)).await.unwrap().remove(0);
+    assert!(open.question.details.contains("it is broken"), "{open:?}");
+    let again = convoke_core::Answer::text(r#"{"go": false}"#);
+    desk.store.answer(&failed.run, &open.id, again).await.unwrap();
+    let done = desk.runtime().resume(&desk.workflow, failed.run).await.unwrap().completed().unwrap();
+    assert_eq!((done.status, done.last.as_deref()), (Status::Completed, Some("said")));
+    // A function has nobody to say something else.
+    let call = MachineState::calling("c", r#"{"go": true}"#);
+    let failed = desk.runtime().start(&desk.workflow, call).await.unwrap();
+    assert_eq!(failed.status, RunStatus::Failed);
 }
 
 /// Every kind of step: a model, a branch, side by side, tried again, an agent with a tool.

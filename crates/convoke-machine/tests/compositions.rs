@@ -49,7 +49,7 @@ fn a_composition_of_every_kind_of_step_is_valid() {
     list.push(json!({"id": "t", "kind": "tool", "tool": "look_up", "args": {"v": "${p.output.all}"}, "depends_on": ["p"],
         "modifiers": {"retry": {"max_attempts": 3}, "eval": ["tone"]}}));
     let pack = of(steps);
-    assert_eq!(warnings(&pack), ["no-effect"], "steps are not evaluated");
+    assert_eq!(warnings(&pack), [""; 0]);
     assert_eq!(valid(&pack).model().compositions["c"].steps.len(), 6);
 }
 
@@ -102,6 +102,11 @@ fn promptkit_203_everything_that_is_wrong_with_a_composition_is_found() {
         ("no predicate", branch(json!({})), "bad-predicate"),
         ("no list to be in", branch(json!({"path": "${input}", "op": "in", "value": 1})), "bad-predicate"),
         ("a path that is none", branch(json!({"path": "input.x", "exists": true})), "bad-predicate"),
+        (
+            "a way to nowhere",
+            json!([{"id": "b", "kind": "branch", "predicate": {"path": "${input}", "exists": true}, "then": "gone"}]),
+            "unknown-name",
+        ),
         ("an unknown dependency", json!([with_field(ask("a"), "depends_on", json!(["x"]))]), "unknown-name"),
         (
             "a circle",
@@ -145,8 +150,12 @@ fn promptkit_203_everything_that_is_wrong_with_a_composition_is_found() {
 #[test]
 fn promptkit_194_a_branch_or_a_parallel_step_is_not_in_a_parallel_one() {
     let inner = parallel(json!([ask("x"), ask("y")]));
-    let steps = json!([parallel(json!([ask("a"), with_field(inner, "id", json!("q"))]))]);
-    assert_eq!(errors(&of(steps)), ["nested-step"]);
+    let branch =
+        json!({"id": "q", "kind": "branch", "predicate": {"path": "${input}", "exists": true}, "then": "a"});
+    for nested in [with_field(inner, "id", json!("q")), branch] {
+        let steps = json!([parallel(json!([ask("a"), nested]))]);
+        assert!(errors(&of(steps)).contains(&"nested-step"));
+    }
 }
 
 #[test]

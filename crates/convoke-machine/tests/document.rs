@@ -304,7 +304,7 @@ fn promptkit_106_a_template_that_uses_an_artifact_nobody_declares_is_warned_abou
         ];
         warnings(&with(&changes))
     };
-    assert_eq!(pack(json!({})).len(), 1);
+    assert_eq!(pack(json!({})), ["undeclared-artifact"]);
     assert_eq!(pack(json!({"log": {"type": "text/plain"}})), [""; 0]);
 }
 

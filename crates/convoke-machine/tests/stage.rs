@@ -29,7 +29,7 @@ async fn said(pack: &Value, model: &ScriptedModel, state: MachineState) -> Strin
 }
 
 #[tokio::test]
-async fn promptkit_143_146_every_state_has_the_callers_values_and_its_own_rules() {
+async fn promptkit_143_146_176_every_state_has_the_callers_values_and_its_own_rules() {
     let validators = json!([{"type": "max_length", "params": {"max_characters": 9}}]);
     let pack = with(&[
         ("/prompts/first", prompt("First for {{customer}}.")),
@@ -45,8 +45,14 @@ async fn promptkit_143_146_every_state_has_the_callers_values_and_its_own_rules(
         .when(Match::has_tool_result(), "Far too long for the second state.")
         .otherwise(Reply::tool("workflow__transition", json!({"event": "Go", "context": "a refund"})))
         .build();
-    let last = said(&pack, &model, MachineState::saying("Hello").variable("customer", "Ada")).await;
+    let words = "Hello, who is {{customer}}?";
+    let last = said(&pack, &model, MachineState::saying(words).variable("customer", "Ada")).await;
     assert_eq!(last, "Far too l");
+    let sent = |request: &ModelRequest| request.messages.iter().nth(1).map(Message::text);
+    assert_eq!(
+        model.requests().iter().map(sent).collect::<Vec<_>>(),
+        [Some(words.to_owned()), Some(words.to_owned())]
+    );
     let systems = systems(&model);
     assert_eq!(systems.len(), 2);
     assert!(

@@ -3,6 +3,7 @@
 mod packs;
 
 use convoke_machine::pack::model::Eval;
+use convoke_machine::pack::template::Template;
 use convoke_machine::pack::{
     Bound, CompiledPack, CompiledPrompt, Judgement, Moment, RenderError, Wrong, merged, read,
 };
@@ -48,6 +49,7 @@ fn promptkit_168_values_are_put_into_places() {
     assert_eq!(written("Hello, {{name}}!", json!({"name": "Alice"})).unwrap(), "Hello, Alice!");
     assert_eq!(written("{{a}}{{b}}{{a}}", json!({"a": "x", "b": "y"})).unwrap(), "xyx");
     assert_eq!(written("plain {text} }} {{", json!({})).unwrap(), "plain {text} }} {{");
+    assert_eq!(Template::parse("").render(&mut |_| None), Ok(String::new()));
 }
 
 #[test]

@@ -6,6 +6,9 @@ use std::ops::Range;
 
 use crate::diagnostic::Severity;
 
+/// So many names are listed where none is near.
+const LISTED: usize = 12;
+
 /// One thing that is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -54,6 +57,21 @@ impl Finding {
         match crate::nearest(written, names) {
             Some(name) => self.help(format!("did you mean `{name}`?")),
             None => self,
+        }
+    }
+
+    /// Suggests the known name nearest to a misspelt one; if none is near, names those there are, unless they are many.
+    #[must_use]
+    pub fn suggest_or_list<'a>(self, written: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut names: Vec<&str> = names.into_iter().collect();
+        // What is said does not depend on the order of the document.
+        names.sort_unstable();
+        let listed = (1..=LISTED).contains(&names.len());
+        match self.suggest(written, names.iter().copied()) {
+            finding if finding.help.is_none() && listed => {
+                finding.help(format!("there are {}", names.join(", ")))
+            }
+            finding => finding,
         }
     }
 

@@ -1,10 +1,12 @@
 //! `convoke questions`
 
-use convoke_history::OpenQuestion;
+use convoke_core::store::RunQuery;
+use convoke_core::{RunId, RunStatus};
 use convoke_history::json::QuestionView;
+use convoke_history::{History, OpenQuestion};
 
 use crate::failure::Failure;
-use crate::render::open_question;
+use crate::render::{awaited_calls, open_question};
 use crate::session::Session;
 use crate::terminal::{Rich, Tone};
 
@@ -14,11 +16,31 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         let view = |open| QuestionView::new(open, session.now);
         return session.output.json(&questions.iter().map(view).collect::<Vec<_>>());
     }
-    if questions.is_empty() {
+    let mut is_first = questions.is_empty();
+    write_questions(session, &questions)?;
+    // Calls that a client makes are no questions, but somebody waits for them as well.
+    let suspended = RunQuery { status: Some(RunStatus::Suspended), ..RunQuery::default() };
+    for record in session.store.runs(&suspended).await?.iter().filter(|record| !record.channels.is_empty()) {
+        let history = History::load(&*session.store, &record.id).await?;
+        let calls = awaited_calls(session, &record.id, &history.awaited());
+        if calls.is_empty() {
+            continue;
+        }
+        if !std::mem::take(&mut is_first) {
+            session.output.plain("")?;
+        }
+        session.output.line(&run_line(&record.id))?;
+        calls.iter().try_for_each(|line| session.output.line(line))?;
+    }
+    if is_first {
         let note = format!("no open questions in {}", session.place);
         session.output.note(&note);
     }
-    write_questions(session, &questions)
+    Ok(())
+}
+
+fn run_line(run: &RunId) -> Rich {
+    Rich::new(Tone::Faint, "run ").with(Tone::Strong, run.as_str())
 }
 
 /// Questions, and the commands that answer them.
@@ -27,8 +49,7 @@ pub(super) fn write_questions(session: &mut Session<'_>, questions: &[OpenQuesti
         if index > 0 {
             session.output.plain("")?;
         }
-        let run = Rich::new(Tone::Faint, "run ").with(Tone::Strong, open.pending.run.as_str());
-        session.output.line(&run)?;
+        session.output.line(&run_line(&open.pending.run))?;
         for line in open_question(session, open, false) {
             session.output.line(&line)?;
         }

@@ -2,8 +2,9 @@
 
 use convoke_core::store::{NewMail, RunRecord};
 use convoke_core::{RunStatus, StoreError, Timestamp};
+use convoke_history::History;
 use convoke_host::HostError;
-use convoke_host::store::send;
+use convoke_host::store::{check_mail, send};
 use convoke_text::nearest;
 use serde_json::{Value, json};
 
@@ -18,6 +19,12 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
     let record = select::run(session, &arguments.run).await?;
     if fork_advice::is_cancelled_for_good(&record) {
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
+    }
+    let history = History::load(&*session.store, &record.id).await?;
+    if let Err(why) = check_mail(&history, &arguments.channel, &payload) {
+        let refused = Failure::failed(format!("{why}: nothing was sent"));
+        let shows = session.about("show", &record.id, "");
+        return Err(refused.hint(format!("`{shows}` says what it waits for, and how that is sent")));
     }
     let by = arguments.by.clone().unwrap_or_else(convoke_host::user_name);
     let mut mail = NewMail::json(&*arguments.channel, &payload)
@@ -67,10 +74,12 @@ fn what_next(session: &Session<'_>, record: &RunRecord, channel: &str) -> String
             format!("the run can go on; {}", session.resuming(record))
         }
         _ => {
-            let awaited = record.channels.iter().map(String::as_str);
-            let meant = nearest(channel, awaited).filter(|meant| *meant != channel);
-            let meant = meant
-                .map_or_else(String::new, |meant| format!("; it waits for `{meant}`, did you mean that?"));
+            let meant = nearest(channel, record.channels.iter().map(String::as_str));
+            let meant = match (meant.filter(|meant| *meant != channel), &record.channels[..]) {
+                (Some(meant), _) => format!("; it waits for `{meant}`, did you mean that?"),
+                (None, []) => String::new(),
+                (None, awaited) => format!("; it waits for {}", awaited.join(", ")),
+            };
             format!("it is kept until the run looks for it{meant}")
         }
     }

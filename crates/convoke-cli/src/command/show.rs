@@ -11,7 +11,7 @@ use crate::arguments::{OutlineFormat, Show};
 use crate::failure::Failure;
 use crate::fork_advice;
 use crate::human;
-use crate::render::{BlockLines, doubts, header, open_question, tree};
+use crate::render::{BlockLines, awaited_calls, doubts, header, open_question, tree};
 use crate::select;
 use crate::session::Session;
 use crate::shell;
@@ -39,6 +39,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(
         texts(session, &way.as_ref().map(way_blocks).unwrap_or_default(), arguments),
         doubts(session, &history),
         questions(session, &history, arguments),
+        awaited_calls(session, &history.record.id, &history.awaited()),
         error(session, &history),
         texts(session, &gist.result_block().into_iter().collect::<Vec<_>>(), arguments),
         state(&history, arguments),
@@ -165,6 +166,9 @@ fn waits_for(session: &Session<'_>, history: &History) -> Option<String> {
     }
     if !history.questions.is_empty() {
         return None;
+    }
+    if !awaited_calls(session, &record.id, &history.awaited()).is_empty() {
+        return Some(format!("once what it waits for was sent, {}", resume()));
     }
     if let Some(channel) = record.channels.first() {
         let send = session.about("send", &record.id, &format!("{} JSON", shell::quoted(channel)));

@@ -24,6 +24,7 @@ use super::speech::Speech;
 use super::watch::Watch;
 use crate::arguments::Color;
 use crate::failure::Failure;
+use crate::render::awaited_calls;
 use crate::session::Session;
 use crate::terminal::{Output, Spinner};
 use crate::{fork_advice, host, logging};
@@ -83,7 +84,13 @@ pub(crate) async fn go_on(
     let verbosity = if shows_events { Verbosity::Quiet } else { common.verbosity() };
     let (person, questions) = person();
     let take_over = format!("{} --take-over", session.resume(&run, prepared.manifest()));
+    let send = session.about("send", &run, "");
     let history = History::load(&*session.store, &run).await?;
+    if prompt.is_there() {
+        // What it was told to wait for before is not told again.
+        let waits = awaited_calls(session, &run, &history.awaited());
+        waits.iter().for_each(|line| session.output.explained(line));
+    }
     let planned = convoke_host::planned(&**prepared.definition());
     let always = prepared.always();
     let Prompt { keyboard, is_there, .. } = prompt;
@@ -121,6 +128,7 @@ pub(crate) async fn go_on(
         always,
         granted: HashSet::new(),
         take_over,
+        send,
         gives_events: format == Format::Ndjson,
         output: &mut *session.output,
         notes: &mut lost,

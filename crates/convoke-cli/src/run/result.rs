@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError, Timestamp};
 use convoke_goals::{GoalState, Values};
 use convoke_history::json::{QuestionView, SpentView};
-use convoke_history::{History, OpenQuestion};
+use convoke_history::{AwaitedMail, History, OpenQuestion};
 use convoke_host::{Definition, HostError, Manifest, PreparedRun};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::divergence;
 use crate::failure::{Exit, Failure};
 use crate::fork_advice;
 use crate::human;
-use crate::render;
+use crate::render::{self, awaited_calls};
 use crate::session::{Session, named_policy, secret_options};
 use crate::terminal::text;
 
@@ -39,6 +39,9 @@ struct RunDocument<'a> {
     skipped: &'a [String],
     /// What it waits for.
     questions: Vec<QuestionView<'a>>,
+    /// The mail it waits for, where it is known what is expected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    awaits: Vec<AwaitedMail<'a>>,
     spent: SpentView,
     /// What the user was told besides.
     notes: &'a [String],
@@ -86,6 +89,8 @@ pub(crate) struct RunReport {
     result: Option<String>,
     /// The questions that nobody has answered yet.
     open: Vec<OpenQuestion>,
+    /// What is on record of it, if it waits.
+    history: Option<History>,
     /// The command that goes on with it.
     resume: String,
     /// Why it did not complete; `None` if it did, or waits for somebody.
@@ -111,9 +116,13 @@ impl RunReport {
             RunStatus::Suspended => unanswered(session, &outcome.run).await?,
             _ => Vec::new(),
         };
+        let history = match outcome.status {
+            RunStatus::Suspended => Some(History::load(&*session.store, &outcome.run).await?),
+            _ => None,
+        };
         let resume = session.resume(&outcome.run, source.manifest);
         let failure = failure(session, source, outcome, about, &resume).await?;
-        Ok(Self { state, result, open, resume, failure })
+        Ok(Self { state, result, open, history, resume, failure })
     }
 
     /// The document of it; `kind` where it is one line of several.
@@ -135,6 +144,7 @@ impl RunReport {
             cut_short: &state.cut_short,
             skipped: &state.skipped,
             questions: self.open.iter().map(|open| QuestionView::new(open, Timestamp::now())).collect(),
+            awaits: self.history.as_ref().map(History::awaited).unwrap_or_default(),
             spent: SpentView::from(&outcome.totals),
             notes: &about.notes,
             error: self.failure.as_ref().map_or(Value::Null, Failure::error),
@@ -184,7 +194,7 @@ pub(crate) async fn give_of(
     for lack in report.lacks() {
         session.output.note(&lack);
     }
-    let RunReport { open, resume, failure, .. } = report;
+    let RunReport { open, history, resume, failure, .. } = report;
     match (outcome.status, failure) {
         (RunStatus::Cancelled, _) => {
             let note = match about.cancelled {
@@ -203,8 +213,16 @@ pub(crate) async fn give_of(
             Ok(())
         }
         (_, None) => {
-            session.output.note(&format!("run {} waits for a person:", outcome.run));
+            let awaited = history.as_ref().map(History::awaited).unwrap_or_default();
+            let calls = awaited_calls(session, &outcome.run, &awaited);
+            let whom = if open.is_empty() && !calls.is_empty() { "a client" } else { "a person" };
+            session.output.note(&format!("run {} waits for {whom}:", outcome.run));
             tell_questions(session, &open);
+            calls.iter().for_each(|line| session.output.explained(line));
+            if open.is_empty() {
+                session.output.note(&format!("then go on with `{resume}`"));
+                return Err(Failure::Ended(Exit::Suspended));
+            }
             // Secrets cannot be given with an answer.
             let at_once = match secret_options(source.manifest).is_empty() {
                 true => {

@@ -5,9 +5,11 @@ use std::future::pending;
 use std::time::Duration;
 
 use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
+use convoke_history::AwaitedMail;
 use convoke_history::json::event_json;
 use convoke_history::progress::RunProgress;
 use convoke_host::tools::AlwaysAllow;
+use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST};
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;
 use serde_json::Value;
@@ -22,6 +24,7 @@ use super::prompt::show;
 use super::signals::Signals;
 use super::speech::{self, Speech};
 use crate::failure::Failure;
+use crate::render::call_lines;
 use crate::terminal::{Output, Screen, text};
 
 /// How often a picture is drawn.
@@ -53,6 +56,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) granted: HashSet<String>,
     /// The command that takes the run over from whoever works on it.
     pub(crate) take_over: String,
+    /// The command that sends the run something.
+    pub(crate) send: String,
     /// Whether every event is a result.
     pub(crate) gives_events: bool,
     pub(crate) output: &'a mut Output,
@@ -169,7 +174,33 @@ impl Watch<'_> {
             self.notes.push(refused_changes(value));
         }
         self.display.heard(&self.progress, event);
+        self.tell_client(event);
         self.give(event)
+    }
+
+    /// Says which calls a client is to make, and what it sent that is no result.
+    fn tell_client(&mut self, event: &Event) {
+        let EventKind::Custom { name, value } = &event.kind else { return };
+        if self.progress.is_resumed() && !self.progress.nodes()[0].is_live {
+            return;
+        }
+        let channel = value["channel"].as_str().unwrap_or_default();
+        match name.as_str() {
+            CLIENT_REQUEST if self.questions.is_some() => {
+                self.display.step_aside();
+                let awaited = AwaitedMail::new(channel, value);
+                let lines = call_lines(&self.send, &awaited, None);
+                lines.iter().for_each(|line| self.output.explained(line));
+            }
+            CLIENT_REFUSED => {
+                let reason = text::one_line(value["reason"].as_str().unwrap_or_default());
+                let note = format!("what was sent on `{}` is passed over: {reason}", text::one_line(channel));
+                self.display.step_aside();
+                self.output.note(&note);
+                self.notes.push(note);
+            }
+            _ => {}
+        }
     }
 
     fn give(&mut self, event: &Event) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `convoke eval`: scenarios run against Agentfiles and packs.
+//! `convoke eval`: scenarios run against Agentfiles, packs and graphs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -64,6 +64,7 @@ fn every_example_passes_in_its_folder() {
         ("packs/triage.pack.yaml", "packs/triage-scenarios"),
         ("agentfiles/daily-plan.agent", "agentfiles/scenarios/daily-plan.scenario.yaml"),
         ("agentfiles/press-release.agent", "agentfiles/scenarios/press-release.scenario.yaml"),
+        ("graphs/proposal.graph.yaml", "graphs/scenarios"),
     ];
     let mut tried = 0;
     for (file, scenarios) in cases {
@@ -74,7 +75,8 @@ fn every_example_passes_in_its_folder() {
         let done = place.convoke(&["eval", file.to_str().unwrap(), scenarios.to_str().unwrap()]);
         assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
     }
-    let folders = ["agentfiles/scenarios", "packs/support-scenarios", "packs/triage-scenarios"];
+    let folders =
+        ["agentfiles/scenarios", "graphs/scenarios", "packs/support-scenarios", "packs/triage-scenarios"];
     let there = folders.map(|folder| std::fs::read_dir(Path::new(EXAMPLES).join(folder)).unwrap().count());
     assert_eq!(tried, there.iter().sum::<usize>(), "a scenario of the examples is not tried");
 }
@@ -430,6 +432,91 @@ model: {replies: [Hello you., {text: Bye., delay: 1h}]}",
     let again = place.convoke(&["eval", "talk.pack.json", ".", "--id", "e", "--timeout", "1s"]);
     assert!(stdout(&again).contains(&run), "{}{}", stdout(&again), stderr(&again));
     assert_eq!(runs().as_array().map(Vec::len), Some(1), "it went on with the run that was there");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_eval_that_is_interrupted_says_what_is_done_and_what_is_not() {
+    let place = Place::empty();
+    talk(&place, "turns: [{content: Hi}]\nmodel: {replies: [Hello you.]}");
+    for name in ["slow", "untouched"] {
+        let spec = "turns: [{content: Hi}]\nmodel: {replies: [{text: Bye., delay: 1h}]}";
+        place.write(&format!("z-{name}.scenario.yaml"), scenario(name, spec));
+    }
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .args(["eval", "talk.pack.json", ".", "--id", "e"])
+        .current_dir(place.path())
+        .env_clear()
+        .env("XDG_DATA_HOME", place.data())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut all = String::new();
+    while !all.contains("✓ talk") {
+        assert_ne!(said.read_line(&mut all).unwrap(), 0, "{all}");
+    }
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    said.read_to_string(&mut all).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(6), "{all}");
+    assert!(all.contains("the eval was stopped by Ctrl-C: 1 of 3 runs are done"), "{all}");
+    assert!(
+        all.contains("not run to their end: slow, untouched") && all.contains("`--id e` goes on"),
+        "{all}"
+    );
+}
+
+#[test]
+fn tools_of_this_host_give_what_a_scenario_says_and_touch_nothing() {
+    let place = Place::empty();
+    place.write("look.agent", "NAME look\nGOAL look \"Read the note.\"\nRUN main USING look\n");
+    let spec = |tools: &str| {
+        format!(
+            "tools: {tools}
+assertions:
+  - {{type: contains, params: {{patterns: [all is well]}}}}
+  - {{type: tool_calls_with_args, params: {{tool_name: read, args: {{path: note.txt}}}}}}
+model:
+  rules:
+    - {{when: {{tool_result_contains: from the scenario}}, reply: The note says that all is well.}}
+    - reply: {{tool_calls: [{{name: read, arguments: {{path: note.txt}}}}]}}"
+        )
+    };
+    place.write("note.txt", "from the disk");
+    let eval = |tools: &str| {
+        place.write("a.scenario.yaml", scenario("a", &spec(tools)));
+        place.convoke(&["eval", "look.agent", "a.scenario.yaml"])
+    };
+    let done = eval("{read: [{when: {path: note.txt}, result: from the scenario}]}");
+    assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
+    let missing = eval("{read: [{when: {path: other.txt}, result: from the scenario}]}");
+    let seen = stdout(&missing);
+    assert!(seen.contains("`tools` does not say what a call gives:"), "{seen}{}", stderr(&missing));
+    let unknown = eval("{reed_organ: x}");
+    assert!(stderr(&unknown).contains("there is no tool `reed_organ`"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn a_scenario_may_have_more_turns_than_a_generation() {
+    let place = Place::empty();
+    let turns: String = (1..=60)
+        .map(|turn| {
+            format!("  - {{content: number {turn}, assertions: [{{type: contains, params: {{patterns: [hello]}}}}]}}\n")
+        })
+        .collect();
+    talk(
+        &place,
+        &format!(
+            "turns:\n{turns}model: {{rules: [{{reply: Hello you.}}]}}\nassertions: [{{type: usage, params: {{max_model_calls: 60}}}}]"
+        ),
+    );
+    let done = place.convoke(&["eval", "talk.pack.json", "talk.scenario.yaml", "--output", "json"]);
+    let report = report(&done);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let asserted = report["scenarios"][0]["runs"][0]["assertions"].as_array().unwrap();
+    let of_turns = asserted.iter().filter(|one| one["name"] == "contains" && one["passed"] == true);
+    assert_eq!(of_turns.count(), 60);
 }
 
 /// Answers one request as a service of chat completions does.

@@ -32,6 +32,7 @@ mod mcp_edit;
 mod memory;
 mod model;
 mod observe;
+mod own_packs;
 mod package;
 mod packs;
 mod page;

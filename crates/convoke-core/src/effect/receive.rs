@@ -53,6 +53,19 @@ impl Scope {
     /// If what was sent is not a `T`, [`Error::Suspended`] while there is nothing, other stops, and [`Error::Denied`] by an
     /// interceptor.
     pub async fn receive<T: DeserializeOwned>(&self, channel: &str) -> Result<ReceivedMail<T>, Error> {
+        self.receive_expected(channel, Value::Null).await
+    }
+
+    /// The same, and says to whoever looks at the waiting run what is expected. The journal keeps that, and nothing depends on it: the
+    /// wait is known by its channel alone.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub async fn receive_expected<T: DeserializeOwned>(
+        &self,
+        channel: &str,
+        expected: Value,
+    ) -> Result<ReceivedMail<T>, Error> {
         let effect = self.number_act(EffectKind::Receive, Digest::of_parts(&[channel.as_bytes()]));
         let past = effect.past::<ReceivedMail>(|| channel.to_owned())?;
         let replayed = matches!(past, Past::Finished(_));
@@ -67,6 +80,7 @@ impl Scope {
                 if matches!(unfinished, Past::Unknown) {
                     let request = StoredReceive {
                         keyed_as: effect.keyed_as.clone(),
+                        expected,
                         ..StoredReceive::for_mail_on(channel)
                     };
                     let request = serde_json::to_vec(&request)?;
@@ -195,11 +209,14 @@ pub(crate) struct StoredReceive {
     /// The first attempt at the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keyed_as: Option<Path>,
+    /// What is waited for, for whoever looks; null if nobody said.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    expected: Value,
 }
 
 impl StoredReceive {
     fn for_mail_on(channel: &str) -> Self {
-        Self { channel: channel.to_owned(), refused: None, keyed_as: None }
+        Self { channel: channel.to_owned(), refused: None, keyed_as: None, expected: Value::Null }
     }
 }
 

@@ -3,14 +3,15 @@
 mod calls;
 
 use convoke_machine::pack::model::Eval;
-use serde_json::{Map, Value};
+use convoke_machine::pack::template::Path;
+use serde_json::{Map, Value, json};
 
-use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, Subject, Words};
+use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, PartWanted, ROOT, Subject, Words};
 use crate::judge::JudgeQuestion;
-use crate::observation::{Episode, Observation, ObservedUsage};
+use crate::observation::{ASSISTANT, Episode, Observation, ObservedUsage};
 use crate::read::declared;
 use crate::report::AssertionReport;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, contains};
 
 /// So much of a text is shown.
 const SHOWN: usize = 80;
@@ -76,6 +77,18 @@ pub fn evaluate_declared(eval: &Eval, run: &Observation, turn: Option<usize>) ->
     report.passed = report.passed.filter(|_| threshold.is_some());
     let metric = eval.metric.as_ref().and_then(|metric| metric.get("name")?.as_str());
     report.metric = metric.map(str::to_owned);
+    Some(evaluated)
+}
+
+/// Compares an eval that a step of a composition names with what the step gave.
+#[must_use]
+pub fn evaluate_step(eval: &Eval, run: &Observation, step: &str, output: &Value) -> Option<Evaluated> {
+    let content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+    let said = vec![(ASSISTANT.to_owned(), content.clone())];
+    let whole = Episode { content, said, ..Episode::default() };
+    let mut evaluated = evaluate_declared(eval, &Observation { whole, ..run.clone() }, None)?;
+    let (Evaluated::Done(report) | Evaluated::Judge(_, report)) = &mut evaluated;
+    report.name = format!("{} of step {step}", eval.id);
     Some(evaluated)
 }
 
@@ -177,6 +190,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
     let unless = |holds: bool, why: String| (!holds).then_some(why);
     match check {
         Check::Equals(value) => unless(subject == value, format!("found {}", shown(&subject.to_string()))),
+        Check::JsonPath { path, wanted } => part_objection(path, wanted, subject),
         Check::State(wanted) => unless(state == wanted, format!("the state is {state}, not {wanted}")),
         Check::TransitionedTo(wanted) => {
             let moved = episode.path.iter().skip(1).any(|entered| entered == wanted);
@@ -239,6 +253,27 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
         }
         Check::Content(_) | Check::Words(_) | Check::Order(_) | Check::Judge(_) => None,
     }
+}
+
+/// Why the part of a value at the end of a way is not what is wanted. A text is looked into as JSON.
+fn part_objection(path: &Path, wanted: &PartWanted, subject: &Value) -> Option<String> {
+    let parsed = subject.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let whole = json!({ROOT: parsed.as_ref().unwrap_or(subject)});
+    let way = path.written().trim_start_matches(ROOT).trim_start_matches('.');
+    let (found, holds) = match (path.find(&whole), wanted) {
+        (None, PartWanted::There(false)) => return None,
+        (None, _) => return Some(format!("there is no {way} in {}", shown(&whole[ROOT].to_string()))),
+        (Some(found), PartWanted::There(there)) => (found, *there),
+        (Some(found), PartWanted::Equal(value)) => (found, found == value),
+        (Some(found @ Value::Array(items)), PartWanted::Containing(wanted)) => {
+            (found, items.iter().any(|item| contains(item, wanted)))
+        }
+        (Some(found), PartWanted::Containing(Value::String(wanted))) if found.is_string() => {
+            (found, found.as_str().is_some_and(|text| text.contains(wanted.as_str())))
+        }
+        (Some(found), PartWanted::Containing(wanted)) => (found, contains(found, wanted)),
+    };
+    (!holds).then(|| format!("{way} is {}", shown(&found.to_string())))
 }
 
 fn is_expected(expected: &Expected, text: &str) -> bool {

@@ -2,12 +2,13 @@
 
 use convoke_machine::pack::Validator;
 use convoke_machine::pack::model::ValidatorSpec;
+use convoke_machine::pack::template::{Part, Template};
 use convoke_text::finding::{Finding, child};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::reader::{Place, Reader};
-use crate::assertion::{Amount, Ceilings, Check, Expected, Words};
+use crate::assertion::{Amount, Ceilings, Check, Expected, PartWanted, ROOT, Words};
 use crate::judge::JudgeCriteria;
 use crate::kind::{Form, Kind, SCORES};
 
@@ -20,6 +21,7 @@ impl Reader {
             Form::IncludesAny => self.words(params, Amount::Any)?,
             Form::Excludes => self.words(params, Amount::None)?,
             Form::Equals => Check::Equals(self.required(params, "value", "…")?.value()),
+            Form::JsonPath => self.json_path(params)?,
             Form::State => Check::State(self.named_text(params, "state", "closed")?),
             Form::TransitionedTo => Check::TransitionedTo(self.named_text(params, "state", "closed")?),
             Form::SpokeIn => Check::SpokeIn(self.named_text(params, "state", "closed")?),
@@ -82,6 +84,36 @@ impl Reader {
             }
             Form::Wrapper => return None,
         })
+    }
+
+    fn json_path(&mut self, params: &Place<'_>) -> Option<Check> {
+        let place = match params.get("expression") {
+            Some(place) => place,
+            None => self.required(params, "path", "items[0].price")?,
+        };
+        let written = self.text(&place)?;
+        let way = written.strip_prefix('$').unwrap_or(&written);
+        let dot = if way.starts_with(['.', '[']) { "" } else { "." };
+        let template = Template::parse(&format!("{{{{{ROOT}{dot}{way}}}}}"));
+        let [Part::Value(path)] = template.parts() else {
+            let message = format!("`{written}` is not a way to a part of a value");
+            self.error("bad-value", &place.path, message).help =
+                Some("write names with dots, and indices: `items[0].price`".to_owned());
+            return None;
+        };
+        let given = |name: &str| params.get(name).map(|place| place.value());
+        let wanted = match (given("equals").or(given("expected")), given("contains"), params.get("exists")) {
+            (Some(value), None, None) => PartWanted::Equal(value),
+            (None, Some(value), None) => PartWanted::Containing(value),
+            (None, None, exists) => {
+                PartWanted::There(exists.and_then(|exists| self.truth(&exists)).unwrap_or(true))
+            }
+            _ => {
+                self.error("twice", &params.path, "write one of `equals`, `contains` and `exists`");
+                return None;
+            }
+        };
+        Some(Check::JsonPath { path: path.clone(), wanted })
     }
 
     fn words(&mut self, params: &Place<'_>, amount: Amount) -> Option<Check> {

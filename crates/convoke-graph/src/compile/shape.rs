@@ -23,10 +23,7 @@ pub(crate) fn check(schema: &Value, value: &Value, path: &str, findings: &mut Ve
                 for name in unexpected {
                     let message = format!("there is no field `{name}` here");
                     let finding = Finding::error("unknown-field", child(&place, name), message);
-                    findings.push(match finding.clone().suggest(name, known.iter().copied()) {
-                        suggested if suggested.help.is_some() => suggested,
-                        _ => finding.help(format!("there are: {}", known.join(", "))),
-                    });
+                    findings.push(finding.suggest_or_list(name, known.iter().copied()));
                 }
             }
             ValidationErrorKind::Required { property } => {

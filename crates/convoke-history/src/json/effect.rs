@@ -204,7 +204,7 @@ impl<'a> DetailView<'a> {
                 Self::Ask { question: question_json(question), answer: answer.as_ref().map(AnswerView::from) }
             }
             Detail::Sleep { duration } => Self::Sleep { sleep_seconds: seconds(*duration) },
-            Detail::Receive { channel, received } => {
+            Detail::Receive { channel, received, .. } => {
                 let received = received.as_ref().map(|it| ReceivedView {
                     payload: &it.payload,
                     sender: &it.sender,

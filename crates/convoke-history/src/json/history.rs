@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{EffectView, EndingView, NodeView, QuestionView, RunView};
-use crate::History;
 use crate::account::Gist;
+use crate::{AwaitedMail, History};
 
 /// A run with its effects, its tree and what it waits for.
 #[derive(Debug, Serialize)]
@@ -18,6 +18,9 @@ pub struct HistoryView<'a> {
     result: Option<String>,
     ending: Option<EndingView<'a>>,
     questions: Vec<QuestionView<'a>>,
+    /// The mail it waits for, where it is known what is expected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    awaits: Vec<AwaitedMail<'a>>,
     effects: Vec<EffectView<'a>>,
     tree: NodeView<'a>,
     /// The way it took through the states of its file.
@@ -36,6 +39,7 @@ impl<'a> HistoryView<'a> {
             result: gist.result_text(),
             ending: history.ending.as_ref().map(EndingView::from),
             questions: history.questions.iter().map(|open| QuestionView::new(open, now)).collect(),
+            awaits: history.awaited(),
             effects: history
                 .effects
                 .iter()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use convoke_core::{Error, Model, Store};
 use convoke_eval::judge::JudgeQuestion;
 use convoke_eval::scenario::ModelSource;
-use convoke_eval::{AssertionReport, Evaluated, Observation, evaluate, evaluate_declared};
+use convoke_eval::{AssertionReport, Evaluated, Observation, evaluate, evaluate_declared, evaluate_step};
 use convoke_machine::pack::model::Eval;
 
 use super::judge::Judging;
@@ -22,11 +22,12 @@ impl Trial<'_> {
     ) -> Result<Vec<AssertionReport>, HostError> {
         let definition = self.loaded.valid()?;
         let session = self.id.as_str();
-        let evals = |state: Option<&str>| {
-            let mut evals = state.map(|state| definition.evals(state)).unwrap_or_default();
+        let wanted = |mut evals: Vec<Eval>| {
             evals.retain(|eval| is_wanted(eval, &self.options.groups));
             evals
         };
+        let evals =
+            |state: Option<&str>| wanted(state.map(|state| definition.evals(state)).unwrap_or_default());
         let mut all = evaluate(&self.scenario, observed);
         for (number, turn) in observed.turns.iter().enumerate() {
             let due =
@@ -35,6 +36,10 @@ impl Trial<'_> {
         }
         let due = evals(observed.whole.state()).into_iter().filter(|eval| eval.is_due_at_end(session));
         all.extend(due.filter_map(|eval| evaluate_declared(&eval, observed, None)));
+        for (step, output) in &observed.whole.steps {
+            let evals = wanted(definition.step_evals(step));
+            all.extend(evals.iter().filter_map(|eval| evaluate_step(eval, observed, step, output)));
+        }
         let (mut reports, mut judged) = (Vec::new(), 0);
         for evaluated in all {
             reports.push(match evaluated {

@@ -1,10 +1,11 @@
-//! Scenarios run against a file, and judged: evals of Agentfiles, packs, and whatever else is a [definition](crate::Definition).
+//! Scenarios run against a file, and judged: evals of Agentfiles, packs, graphs, and whatever else is a [definition](crate::Definition).
 //!
 //! | file | what it is for |
 //! |---|---|
 //! | `load` | scenarios from files and folders, with everything that is wrong with them |
 //! | `trial` | one run of a scenario: an ordinary durable run that is given what the scenario says |
 //! | `supply` | what a suspended run is given |
+//! | `tools` | tools of this host whose results the scenario has |
 //! | `assess` | what is asserted and declared, compared with what happened |
 //! | `person` | who says the words and gives the answers of a scenario |
 //! | `observe` | what happened in a run, told again from its journal |
@@ -22,6 +23,7 @@ mod models;
 mod observe;
 mod person;
 mod supply;
+mod tools;
 mod trial;
 
 use std::path::PathBuf;

@@ -105,7 +105,7 @@ impl Fold {
     }
 
     fn received(&mut self, channel: &str, payload: &Value) {
-        if channel != TOOL_RESULTS {
+        if channel.split('/').next() != Some(TOOL_RESULTS) {
             self.has_begun = true;
             self.both(|episode| episode.said.push((channel.to_owned(), text_of(payload))));
         } else if payload["is_error"] == true {

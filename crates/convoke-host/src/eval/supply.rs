@@ -5,14 +5,14 @@ use std::sync::Arc;
 use convoke_core::store::NewMail;
 use convoke_core::{Store, Timestamp};
 use convoke_eval::scenario::TurnInput;
-use convoke_history::History;
-use convoke_machine::conversation::TOOL_RESULTS;
+use convoke_history::{Detail, Effect, History};
 use serde_json::json;
 
 use super::observe::replies;
 use super::person::is_turn;
 use super::trial::Trial;
 use crate::HostError;
+use crate::store::client_calls;
 
 /// What a suspended run is given.
 pub(super) enum Next {
@@ -27,7 +27,7 @@ impl Trial<'_> {
     pub(super) async fn next(&self, store: &Arc<dyn Store>) -> Result<Next, HostError> {
         let history = History::load(&**store, &self.id).await?;
         let record = &history.record;
-        if record.channels.iter().any(|channel| channel == TOOL_RESULTS) {
+        if history.awaited().iter().any(|awaited| client_calls(awaited).is_some()) {
             return self.give_results(store, &history).await;
         }
         let turn = history.effects.iter().filter(|effect| is_turn(effect)).count();
@@ -63,29 +63,39 @@ impl Trial<'_> {
         Ok(Next::Stuck(waits))
     }
 
-    /// Sends what the client makes of the calls of the last reply.
+    /// Sends what the client makes of the calls that are waited for.
     async fn give_results(&self, store: &Arc<dyn Store>, history: &History) -> Result<Next, HostError> {
-        let all: Vec<_> = replies(&history.effects).collect();
-        let calls = all.last().map(|reply| reply.tool_calls()).unwrap_or_default();
-        let known = |call: &convoke_core::ToolCall| {
-            self.scenario.tool_answer(&call.name, &call.arguments).map(|answer| (call.clone(), answer))
-        };
-        let answers: Vec<_> = calls.iter().filter_map(known).collect();
-        if answers.is_empty() {
-            let names: Vec<String> =
-                calls.iter().map(|call| format!("{} with {}", call.name, call.arguments)).collect();
-            let why = format!("`tools` does not say what a call gives: {}", names.join("; "));
-            return Ok(Next::Stuck(why));
+        let replies = replies(&history.effects).count();
+        let mut unknown = Vec::new();
+        for awaited in history.awaited() {
+            let received =
+                history.effects.iter().filter(|effect| is_received(effect, awaited.channel)).count();
+            for call in client_calls(&awaited).map(|calls| calls.calls).unwrap_or_default() {
+                let Some(answer) = self.scenario.tool_answer(&call.tool, &call.arguments) else {
+                    unknown.push(format!("{} with {}", call.tool, call.arguments));
+                    continue;
+                };
+                let mut result = json!({"content": answer.content, "is_error": answer.is_error});
+                // Models number their calls anew in every conversation; replies are counted over the whole run.
+                let key = match call.call_id.as_str() {
+                    "" => format!("result {received}"),
+                    id => {
+                        result["call_id"] = id.into();
+                        format!("reply {replies}, {id}")
+                    }
+                };
+                let mail = NewMail::json(awaited.channel, &result)?.key(key).sender("scenario");
+                store.post(&self.id, mail).await?;
+            }
         }
-        let mut is_new = false;
-        for (call, answer) in answers {
-            let result = json!({"call_id": call.id, "content": answer.content, "is_error": answer.is_error});
-            // Models number their calls anew in every conversation; replies are counted over the whole run.
-            let mail = NewMail::json(TOOL_RESULTS, &result)?.key(format!("reply {}, {}", all.len(), call.id));
-            is_new |= store.post(&self.id, mail.sender("scenario")).await?.is_new;
-        }
-        // What was sent before did not help: another call of the same reply is not known.
-        let why = "`tools` does not say what every call of a reply gives".to_owned();
-        Ok(if is_new { Next::GoOn } else { Next::Stuck(why) })
+        Ok(match unknown.is_empty() {
+            true => Next::GoOn,
+            false => Next::Stuck(format!("`tools` does not say what a call gives: {}", unknown.join("; "))),
+        })
     }
+}
+
+/// Whether something was taken from a channel.
+fn is_received(effect: &Effect, wanted: &str) -> bool {
+    matches!(&effect.current().detail, Detail::Receive { channel, received: Some(_), .. } if channel == wanted)
 }

@@ -17,6 +17,7 @@ use super::models::brought;
 use super::observe::{UNANSWERED, observation, replies};
 use super::person::Person;
 use super::supply::Next;
+use super::tools::ScenarioTool;
 use super::{EvalOptions, USUAL_TIMEOUT};
 use crate::HostError;
 use crate::definition::LoadedFile;
@@ -93,6 +94,7 @@ impl Trial<'_> {
             let how = ExecutionOptions {
                 responder: Some(Arc::new(person)),
                 patience: Duration::ZERO,
+                undivided: true,
                 ..ExecutionOptions::default()
             };
             let active = prepared.go_on(Arc::clone(store), self.id.clone(), how, &mut Vec::new());
@@ -156,6 +158,7 @@ impl Trial<'_> {
             };
             host.prepare(self.loaded.clone(), self.inputs.clone(), &options, notes).await?
         };
+        self.script_tools(&mut prepared)?;
         prepared.load(&mut |_| {}).await?;
         if !exists {
             let created = prepared.create(&**store, Some(self.id.clone()), self.options.started_by.clone());
@@ -168,6 +171,21 @@ impl Trial<'_> {
             })?;
         }
         Ok(prepared)
+    }
+
+    /// Lets the tools of this host give what the scenario says. What a client's tools give is sent when it is waited for.
+    fn script_tools(&self, prepared: &mut PreparedRun) -> Result<(), HostError> {
+        let of_client = self.loaded.valid()?.vocabulary().client_tools;
+        let here = &prepared.tools().tools;
+        let is_known = |name: &&String| here.get(name).is_some() || of_client.contains(name);
+        if let Some(unknown) = self.scenario.tools.keys().find(|name| !is_known(name)) {
+            let known: Vec<&str> = here.names().chain(of_client.iter().map(String::as_str)).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let reason =
+                format!("there is no tool `{unknown}` whose results it could have; there are: {known}");
+            return Err(HostError::Scenario { scenario: self.scenario.name.clone(), reason });
+        }
+        prepared.replace_tools(|tool| ScenarioTool::instead_of(tool, &self.scenario))
     }
 
     pub(super) fn timeout(&self) -> Duration {

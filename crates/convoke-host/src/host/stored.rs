@@ -127,6 +127,7 @@ impl Host {
             responder: options.responder,
             patience: options.patience.unwrap_or(Duration::MAX),
             when_dropped: options.when_dropped,
+            ..ExecutionOptions::default()
         };
         let running = prepared.go_on(store, run.clone(), how, &mut notes);
         Ok(running.noting(notes))

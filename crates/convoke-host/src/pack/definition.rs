@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::beside::ToolWorkflow;
 use super::skills::PackSkills;
-use super::{COMPOSITION, MEMORY, MESSAGE, STATE, evaluated, way};
+use super::{COMPOSITION, MEMORY, MESSAGE, PROMPT, STATE, evaluated, way};
 use crate::definition::{Definition, EquippedDefinition};
 use crate::nested::tool_of;
 
@@ -32,6 +32,8 @@ pub(super) struct PackDefinition {
 
 impl PackDefinition {
     pub(super) fn new(pack: CompiledPack, workflows: Vec<ToolWorkflow>, skills: PackSkills) -> Self {
+        let chooses =
+            pack.workflow().is_none() && pack.entry().is_none() && pack.only_composition().is_none();
         let inputs = outline::inputs(&pack).into_iter().map(|input| {
             let ty = match input["type"].as_str() {
                 Some("number") => Type::Number,
@@ -40,7 +42,10 @@ impl PackDefinition {
                 Some("object" | "array") => Type::Json,
                 _ => Type::String,
             };
-            Input::new(input["name"].as_str().unwrap_or_default(), ty, input.get("default").cloned())
+            let default = input.get("default").cloned();
+            // Which of them there must be depends on the prompt.
+            let default = if chooses { default.or(Some(Value::Null)) } else { default };
+            Input::new(input["name"].as_str().unwrap_or_default(), ty, default)
         });
         let mut inputs: Vec<Input> = inputs.collect();
         let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
@@ -52,6 +57,7 @@ impl PackDefinition {
             (COMPOSITION, functions && offered(COMPOSITION)),
             (STATE, states && offered(STATE)),
             (MEMORY, offered(MEMORY)),
+            (PROMPT, chooses && offered(PROMPT)),
         ];
         let reserved: Vec<&'static str> =
             reserved.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect();
@@ -153,7 +159,13 @@ impl Definition for PackDefinition {
         let tools = self.tools(equipment)?;
         let stage = PackStage::new(Arc::clone(&self.pack), tools, equipment.model.clone());
         let stage = stage.with_skills(Arc::clone(&self.skills) as _);
-        let mut machine = stage.clone().machine().map_err(|error| vec![error.to_string()])?;
+        let first = self.pack.model().prompts.keys().next().filter(|_| self.reserved.contains(&PROMPT));
+        let machine = match first {
+            // Which one it is in truth is said when the run begins.
+            Some(first) => stage.clone().talking(first),
+            None => stage.clone().machine(),
+        };
+        let mut machine = machine.map_err(|error| vec![error.to_string()])?;
         if let Some(memories) = &equipment.memories {
             machine = machine.remembering(Arc::clone(memories));
         }
@@ -189,15 +201,25 @@ impl Definition for PackDefinition {
     }
 
     fn vocabulary(&self) -> Vocabulary {
-        evaluated::vocabulary(&self.pack)
+        let mut vocabulary = evaluated::vocabulary(&self.pack);
+        let is_workflow = |name: &String| self.workflows.iter().any(|workflow| workflow.tool == *name);
+        vocabulary.client_tools.retain(|name| !is_workflow(name));
+        vocabulary
     }
 
     fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {
+        if self.reserved.contains(&PROMPT) && self.pack.prompt(task).is_some() {
+            return Ok(Map::from_iter([(PROMPT.to_owned(), Value::from(task))]));
+        }
         evaluated::beginning_with(&self.pack, task, self.reserved.contains(&STATE))
     }
 
     fn facts(&self, state: &Value) -> Facts {
         evaluated::facts(state)
+    }
+
+    fn step_evals(&self, step: &str) -> Vec<Eval> {
+        evaluated::step_evals(&self.pack, step)
     }
 
     fn evals(&self, state: &str) -> Vec<Eval> {
@@ -217,6 +239,10 @@ impl EquippedDefinition for EquippedPack {
         Runner::new(&self.machine.clone().workflow())
     }
 
+    fn undivided(&self) -> Runner {
+        Runner::new(&self.machine.clone().undivided())
+    }
+
     fn part(&self) -> Runner {
         Runner::new(&self.machine.clone().part())
     }
@@ -234,19 +260,35 @@ impl EquippedDefinition for EquippedPack {
         };
         let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
         let (entry, memory) = (taken(STATE), taken(MEMORY));
+        let prompt = taken(PROMPT);
         if let Some(name) = &function {
             self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
         }
-        self.pack
-            .check_values(&variables)
-            .map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        if self.reserved.contains(&PROMPT) {
+            // Nobody gave it: which variables there must be depends on the prompt.
+            variables.retain(|_, value| !value.is_null());
+        }
+        let checked = match &prompt {
+            Some(task) => {
+                self.stage.clone().talking(task).map_err(|error| vec![error.to_string()])?;
+                self.pack.prompt(task).map_or(Ok(()), |prompt| prompt.bind(&variables).map(drop))
+            }
+            None if self.reserved.contains(&PROMPT) && function.is_none() => {
+                let known = self.pack.model().prompts.keys().cloned().collect::<Vec<_>>().join(", ");
+                return Err(vec![format!(
+                    "give the prompt that is talked with, `-i {PROMPT}=NAME`: {known}"
+                )]);
+            }
+            None => self.pack.check_values(&variables),
+        };
+        checked.map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         if let Some(entry) = &entry {
             evaluated::check_state(&self.pack, entry).map_err(|error| vec![error])?;
         }
         let mut state = MachineState::default();
         state.variables = variables;
         (state.opening, state.function) = (opening, function);
-        (state.entry, state.memory) = (entry, memory);
+        (state.entry, state.memory, state.prompt) = (entry, memory, prompt);
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }

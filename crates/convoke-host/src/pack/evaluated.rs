@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use convoke_eval::{Facts, Vocabulary};
 use convoke_machine::conversation::MachineState;
 use convoke_machine::pack::CompiledPack;
+use convoke_machine::pack::composition::Action;
 use convoke_machine::pack::model::Eval;
 use convoke_machine::workflow::Orchestration;
 use serde_json::{Map, Value};
@@ -71,6 +72,17 @@ pub(super) fn facts(state: &Value) -> Facts {
         artifacts: artifacts.collect(),
         ..Facts::default()
     }
+}
+
+/// The evals of the pack that a step of a composition names.
+pub(super) fn step_evals(pack: &CompiledPack, step: &str) -> Vec<Eval> {
+    let steps = pack.model().compositions.values().flat_map(|composition| &composition.steps);
+    let all = steps.flat_map(|step| match &step.action {
+        Action::Parallel { branches, .. } => [std::slice::from_ref(step), branches].concat(),
+        _ => vec![step.clone()],
+    });
+    let named = all.filter(|known| known.id == step).flat_map(|step| step.modifiers.eval);
+    named.filter_map(|id| pack.model().evals.iter().find(|eval| eval.id == id).cloned()).collect()
 }
 
 /// The evals that are declared for a state, or for the prompt of a pack without states.

@@ -29,6 +29,9 @@ pub(crate) const MESSAGE: &str = "message";
 /// The composition that is run as a function instead of the workflow, unless a pack has a variable of that name.
 pub(crate) const COMPOSITION: &str = "composition";
 
+/// The prompt that is talked with where nothing else says which of several, unless a pack has a variable of that name.
+pub(crate) const PROMPT: &str = "prompt";
+
 /// The state that the workflow begins in instead of its first, unless a pack has a variable of that name.
 pub(crate) const STATE: &str = "state";
 

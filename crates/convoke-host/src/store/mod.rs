@@ -8,7 +8,7 @@
 //! | `project_folder` | the folder of a project's store, and which project it belongs to |
 //! | `move_runs` | taking runs from one file to another |
 //! | `delete` | ending and deleting runs, with what agents noted in them |
-//! | `send` | sending runs something once, by a key |
+//! | `send` | sending runs something once, by a key, and not what they could not use |
 //!
 //! **What it must never do.** Let agents work in a folder that has the store of their run in it, unless the user's own
 //! configuration says so.
@@ -31,7 +31,7 @@ use crate::HostError;
 pub use delete::{cancel_run, delete_listed, delete_notes, is_told_to_end};
 pub use move_runs::{MoveError, MovedRuns, move_runs};
 pub use project_folder::{KeptProject, make_place, must_be_own, projects, related_projects};
-pub use send::send;
+pub use send::{check_mail, client_calls, send};
 
 /// Whether the store in a file has a run with an id that begins so. A file that is not there, or was never made a store, has none.
 ///

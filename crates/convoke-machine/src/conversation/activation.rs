@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentBuilder, Approval, OnRejection};
 use convoke_core::{Error, Model, ModelParams, Scope, ToolCall, Toolset, Transcript};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{ComposedWork, MachineState};
@@ -151,7 +152,7 @@ pub(super) fn broken(validators: &[Validator], direction: Direction, text: &str)
 }
 
 /// Why a state cannot speak.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("state `{state}` cannot speak with prompt `{prompt}`: {reason}")]
 #[non_exhaustive]
 pub struct ActivationError {

@@ -21,7 +21,7 @@ impl Session<'_> {
     pub(super) async fn compose(&mut self, name: &str, at: Timestamp) -> Result<Next, Error> {
         let unknown = || Error::permanent(format!("there is no composition `{name}`"));
         let work = self.machine.stage.composition(name).ok_or_else(unknown)?;
-        let activate = |task: &str| self.activation(task);
+        let activate = |task: &str| self.activation(task).map_err(Error::failed);
         let composed = work.run(self.scope, &self.words(), &activate, self.allowance(at)).await;
         let counted = Command::at(at, Act::ToolCalls(composed.tool_calls));
         // Counting is never refused.

@@ -135,10 +135,17 @@ impl Machine {
         Workflow::new(Self { generations: Some(TURNS), ..self })
     }
 
+    /// The workflow, as one generation however long it is: for those who look at all of it in the end.
+    #[must_use]
+    pub fn undivided(self) -> Workflow<MachineState> {
+        let name = self.name.to_string();
+        Workflow::new(self).named(name)
+    }
+
     /// The workflow as a part of another one's run: it goes on until it is over, and for one turn where it never is.
     #[must_use]
     pub fn part(self) -> Workflow<MachineState> {
-        if self.open_ended { self.once() } else { Workflow::new(self) }
+        if self.open_ended { self.once() } else { self.undivided() }
     }
 
     /// The conversation as a tool of an agent, which says something and is told what was answered. It has one turn; questions and
@@ -161,6 +168,12 @@ impl Machine {
         self.stage.composition(name).ok_or_else(unknown)?;
         let compiled = Arc::new(Compiled::composed(name).map_err(Error::failed)?);
         Ok(Self { compiled, open_ended: false, entry: None, ..self.clone() })
+    }
+
+    /// A machine that talks with one prompt, as long as the person likes.
+    pub(super) fn talking(&self, task: &str) -> Result<Self, Error> {
+        let compiled = Arc::new(Compiled::speaking(task).map_err(Error::failed)?);
+        Ok(Self { compiled, open_ended: true, entry: None, ..self.clone() })
     }
 
     /// Has conversations that name a [`memory`](MachineState::memory) remembered in these.

@@ -10,6 +10,7 @@
 //! | what calls of the workflow's tools come to | `fold.rs`: a pure function of the conversation, so that a replay comes to the same |
 //! | one turn | `turn.rs` |
 //! | what a model is asked, and why a long conversation is gone on with as quickly as a short one | `opening.rs` |
+//! | calls that a client executes | `client.rs` |
 //! | a state that runs a composition | `compose.rs`, `composition/` |
 //! | what is waited for between turns | `wait.rs` |
 //! | what a state knows of those before it | `messages.rs` |
@@ -19,6 +20,7 @@
 
 mod activation;
 mod announce;
+mod client;
 mod compose;
 mod composition;
 mod fold;
@@ -35,6 +37,7 @@ mod wait;
 mod way;
 
 pub use activation::{Activation, ActivationError, Direction, Refusal, Situation, Stage, Validator};
+pub use client::{CLIENT_REFUSED, CLIENT_REQUEST, ClientCall, ClientCalls, ClientResult};
 pub use composition::{ComposedWork, InvalidComposition};
 pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
 pub use messages::{MessagePolicy, summary};

@@ -32,6 +32,9 @@ pub struct MachineState {
     /// The composition that is run as a function, instead of the workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
+    /// The prompt that is talked with, instead of the workflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The name under which it is remembered, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,

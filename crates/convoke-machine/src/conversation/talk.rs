@@ -38,6 +38,14 @@ impl<'a> Session<'a> {
             let machine = machine.function(&name)?;
             return Box::pin(Session::run(&machine, scope, state)).await;
         }
+        let talking;
+        let machine = match state.prompt.as_deref() {
+            Some(task) => {
+                talking = machine.talking(task)?;
+                &talking
+            }
+            None => machine,
+        };
         let context = match state.context.take() {
             Some(context) => {
                 machine.compiled.must_know(&context).map_err(Error::permanent)?;
@@ -58,7 +66,7 @@ impl<'a> Session<'a> {
         };
         let opened = Opening::kept(state);
         let remembered = String::new();
-        let mut session = Self { machine, scope, state, context, entered: false, remembered, opened };
+        let mut session = Session { machine, scope, state, context, entered: false, remembered, opened };
         let ended = session.talk().await;
         session.keep();
         ended
@@ -89,7 +97,10 @@ impl<'a> Session<'a> {
                 match self.remembering_turn(spoken).await {
                     Ok(()) => {}
                     // Whoever is there can mend it, or try again; what was said so far is not lost.
-                    Err(error) if self.state.talk == Talk::Ongoing && can_be_mended(&error) => {
+                    Err(error)
+                        if self.state.talk == Talk::Ongoing
+                            && (can_be_mended(&error) || self.can_compose_again(&error)) =>
+                    {
                         trouble = error.to_string();
                         continue;
                     }
@@ -156,6 +167,13 @@ impl<'a> Session<'a> {
     pub(super) fn waits_for_events(&self) -> bool {
         let state = self.machine.compiled.current(&self.context);
         state.is_some_and(|state| state.orchestration == Orchestration::External && !state.is_terminal())
+    }
+
+    /// Whether a composition has failed that can be run again with other words. One that nothing comes after fails its run.
+    fn can_compose_again(&self, error: &Error) -> bool {
+        let state = self.machine.compiled.current(&self.context);
+        let composes = state.is_some_and(|state| state.composition.is_some() && !state.is_terminal());
+        composes && !error.passes(self.scope.path())
     }
 
     /// Ends the workflow because of an error, if it is one that ends it.

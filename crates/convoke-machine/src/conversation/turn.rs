@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation};
-use convoke_core::{Error, Message, Role, ToolCall, ToolResult, Transcript};
+use convoke_core::{Error, Message, Role, Transcript};
 use jiff::Timestamp;
-use serde::Deserialize;
 
-use super::activation::{Activation, Direction, activate, broken};
+use super::activation::{Activation, ActivationError, Direction, activate, broken};
 use super::announce;
+use super::client::{give_results, results_of_client};
 use super::fold::Fold;
 use super::machine::TOOL_RESULTS;
+use super::state::Talk;
 use super::talk::{Session, now};
 use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
@@ -19,17 +20,6 @@ use crate::workflow::{Context, TransitionSlot, WorkflowError, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
 const MAX_ROUNDS: u32 = 50;
-
-/// What a client says of a call that it has executed.
-#[derive(Deserialize)]
-pub(super) struct ClientResult {
-    /// Which call, where several wait for theirs; without it the only one that does.
-    #[serde(default)]
-    call_id: String,
-    pub(super) content: String,
-    #[serde(default)]
-    pub(super) is_error: bool,
-}
 
 /// What comes after a round.
 pub(super) enum Next {
@@ -54,7 +44,7 @@ impl Session<'_> {
                     Next::End => return Ok(()),
                 }
             }
-            let activation = self.activation(self.machine.compiled.prompt_task(&self.context))?;
+            let activation = self.speaking()?;
             let objections = self.objections_to_words(&activation);
             if let Some((_, instead)) = objections.last() {
                 announce::broken(self.scope, "input", &objections).await;
@@ -74,10 +64,33 @@ impl Session<'_> {
         }
     }
 
+    /// How the state speaks now. That it cannot is kept where the person is told so: whoever goes on once it is mended comes to the same
+    /// question.
+    fn speaking(&self) -> Result<Activation, Error> {
+        let activation = || self.activation(self.machine.compiled.prompt_task(&self.context));
+        if self.state.talk != Talk::Ongoing {
+            return activation().map_err(Error::failed);
+        }
+        let scope = self.scope.child("activation");
+        let mut kept = scope.composing().decision("why it cannot speak")?;
+        let failed: ActivationError = match kept.made() {
+            Some(failed) => failed,
+            None => match activation() {
+                Ok(activation) => return Ok(activation),
+                Err(failed) => {
+                    // A run that is only told again may be of a build that did not keep it.
+                    let _ = kept.make(failed.clone());
+                    failed
+                }
+            },
+        };
+        Err(Error::failed(failed))
+    }
+
     /// How a prompt speaks now.
-    pub(super) fn activation(&self, task: &str) -> Result<Activation, Error> {
+    pub(super) fn activation(&self, task: &str) -> Result<Activation, ActivationError> {
         let Self { machine, context, state, .. } = self;
-        activate(&*machine.stage, &machine.compiled, context, task, state).map_err(Error::failed)
+        activate(&*machine.stage, &machine.compiled, context, task, state)
     }
 
     /// What is said instead of asking the model about what the person said.
@@ -155,16 +168,8 @@ impl Session<'_> {
             ));
         }
         if result.stop == AgentStop::ClientToolCalls {
-            let results = self.results_of_client(&result).await?;
-            match said.last_mut() {
-                // Calls that were made here have been answered already, in one message.
-                Some(last) if last.results().next().is_some() => {
-                    *last = results.into_iter().fold(last.clone(), |message, result| {
-                        message.with(convoke_core::Part::ToolResult(result))
-                    });
-                }
-                _ => said.push(Message::tool_results(results)),
-            }
+            let results = results_of_client(self.scope, TOOL_RESULTS, &result.pending_calls).await?;
+            give_results(&mut said, results);
         }
         let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(said.iter());
         let Fold { context, slot, events, refused, .. } = fold;
@@ -193,26 +198,6 @@ impl Session<'_> {
         announce::spoke(self.scope, &self.machine.compiled, self.context.current_state(), &text).await;
         self.state.last = Some(text);
         self.hear(message);
-    }
-
-    /// Waits for what a client has made of the calls that are its own.
-    async fn results_of_client(&self, result: &AgentResult) -> Result<Vec<ToolResult>, Error> {
-        let mut results = Vec::new();
-        while results.len() < result.pending_calls.len() {
-            let given = self.scope.receive::<ClientResult>(TOOL_RESULTS).await?.payload;
-            let ClientResult { call_id, content, is_error } = given;
-            let is_open =
-                |call: &&ToolCall| !results.iter().any(|known: &ToolResult| known.call_id == call.id);
-            let open: Vec<&ToolCall> = result.pending_calls.iter().filter(is_open).collect();
-            let call = match &open[..] {
-                [only] if call_id.is_empty() => Some(*only),
-                several => several.iter().copied().find(|call| call.id == call_id),
-            };
-            if let Some(ToolCall { id, name, .. }) = call {
-                results.push(ToolResult { call_id: id.clone(), name: name.clone(), content, is_error });
-            }
-        }
-        Ok(results)
     }
 
     /// Lets the transition happen that was asked for; without one the state goes on with what has changed in it.

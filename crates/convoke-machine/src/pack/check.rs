@@ -101,13 +101,13 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
     if !agents.members.contains_key(&agents.entry) {
         let message = format!("the entry `{}` is not among the members", agents.entry);
         let finding = Finding::error("unknown-entry", "/agents/entry", message);
-        findings.push(finding.suggest(&agents.entry, agents.members.keys().map(String::as_str)));
+        findings.push(finding.suggest_or_list(&agents.entry, agents.members.keys().map(String::as_str)));
     }
     for (key, agent) in &agents.members {
         let place = child("/agents/members", key);
         if !pack.prompts.contains_key(key) {
             let finding = Finding::error("unknown-prompt", &place, format!("there is no prompt `{key}`"));
-            findings.push(finding.suggest(key, pack.prompts.keys().map(String::as_str)));
+            findings.push(finding.suggest_or_list(key, pack.prompts.keys().map(String::as_str)));
         }
         match (&agent.state, &pack.workflow) {
             (Some(_), None) => {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convoke_agent::{Approval, ClientTool, FunctionTool};
-use convoke_core::{Answer, Error, RunStatus, ToolEffect, Toolset};
+use convoke_core::store::NewMail;
+use convoke_core::{Answer, Error, RunStatus, StoreError, ToolEffect, Toolset};
 use convoke_machine::conversation::{
-    Activation, Direction, InvalidMachine, Machine, MachineState, Situation, TOOL_RESULTS, Talk, Validator,
+    Activation, CLIENT_REFUSED, CLIENT_REQUEST, Direction, InvalidMachine, Machine, MachineState, Situation,
+    TOOL_RESULTS, Talk, Validator,
 };
 use convoke_machine::workflow::{Compiled, Known, Spec, Status};
 use convoke_models::scripted::Chunks;
@@ -63,15 +65,20 @@ async fn promptkit_128_what_is_over_takes_nothing_more() {
     let home = Home::new(support(), escalating());
     let first = home.start(MachineState::saying("hello")).await;
     assert_eq!(first.status, RunStatus::Suspended);
+    let asked = home.store.questions(Some(&first.run)).await.unwrap().remove(0).id;
     home.answer(&first.run, super::TURN, Answer::reject("bye")).await;
     let closed = home.resume(&first.run).await;
     assert_eq!(closed.status, RunStatus::Completed);
     let calls = home.model.calls();
-    assert!(
-        home.runtime().resume(&home.machine.clone().workflow(), first.run.clone()).await.is_err()
-            || home.model.calls() == calls,
-        "closing twice does nothing"
-    );
+    // Neither words nor events reach it any more.
+    home.store.answer(&first.run, &asked, Answer::text("one more thing")).await.unwrap_err();
+    let mail = NewMail::json("Escalate", &Value::Null).unwrap();
+    let refused = home.store.post(&first.run, mail).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Over { .. }), "{refused}");
+    // Closing twice does nothing.
+    let again = home.resume(&first.run).await;
+    assert_eq!((again.status, again.state.last), (RunStatus::Completed, closed.state.last));
+    assert_eq!(home.model.calls(), calls);
 }
 
 fn external() -> Value {
@@ -103,6 +110,8 @@ async fn promptkit_130_152_a_workflow_that_others_move_takes_words_and_events() 
     assert_eq!((done.status, done.last.as_deref()), (Status::Completed, Some("Closed.")));
     let context = done.context.unwrap();
     assert_eq!(home.machine.compiled().available_events(&context).count(), 0);
+    let late = NewMail::json("Escalate", &Value::Null).unwrap();
+    assert!(matches!(home.store.post(&talk.run, late).await, Err(StoreError::Over { .. })), "129");
 }
 
 #[tokio::test]
@@ -180,6 +189,12 @@ async fn promptkit_140_153_a_state_that_cannot_speak_is_tried_again_and_no_model
     assert_eq!((talk.status, home.model.calls()), (RunStatus::Suspended, 0));
     let open = home.store.questions(Some(&talk.run)).await.unwrap();
     assert!(open[0].question.details.contains("prompt `intake`: variable `name` is not set"), "{open:?}");
+    // Once it is mended, the conversation goes on where it was.
+    broken.store(0, Ordering::Relaxed);
+    let talk = home.say(&talk.run, "are you there?").await;
+    assert_eq!(talk.state.last.as_deref(), Some("How can I help?"));
+    let said: Vec<String> = talk.state.said.iter().map(convoke_core::Message::text).collect();
+    assert_eq!(said, ["hello", "are you there?", "How can I help?"]);
     let once =
         Home::of(Machine::builder(compiled(support()), |_: &Situation<'_>| Err("no".into())), escalating());
     let failed = once.start(MachineState::saying("hello").talk(Talk::Once)).await;
@@ -215,6 +230,37 @@ async fn promptkit_057_142_154_a_call_that_waits_for_approval_holds_the_transiti
     let context = done.context.unwrap();
     assert_eq!((context.current_state(), context.total_tool_calls()), ("specialist", 2));
     assert!(home.asked().last().unwrap().0.contains("Brief: <paid 30>"));
+}
+
+#[tokio::test]
+async fn promptkit_142_after_an_approval_the_state_that_asked_for_it_goes_on_and_then_hands_over() {
+    let paid = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&paid);
+    let stage = move |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        activation.tools = payment(&counter);
+        activation.approval = Approval::of(["pay"]);
+        Ok(activation)
+    };
+    let model = ScriptedModel::builder()
+        .when(in_state("specialist"), "Confirmed.")
+        .when(
+            in_state("intake").and(convoke_models::Match::tool_result_of("pay")),
+            transition("Escalate", "paid 30"),
+        )
+        .when(in_state("intake"), Reply::tool("pay", json!({})))
+        .build();
+    let home = Home::of(Machine::builder(compiled(support()), stage), model);
+    let held = home.start(once("a refund")).await;
+    assert_eq!((held.status, paid.load(Ordering::Relaxed)), (RunStatus::Suspended, 0));
+    assert_eq!(held.state.context.unwrap().current_state(), "intake");
+    home.answer(&held.run, "", Answer::approve()).await;
+    let done = home.resume(&held.run).await.completed().unwrap();
+    assert_eq!((done.last.as_deref(), paid.load(Ordering::Relaxed)), (Some("Confirmed."), 1));
+    let asked: Vec<String> = home.asked().into_iter().map(|(prompt, _)| prompt).collect();
+    assert_eq!(asked.len(), 3);
+    assert!(asked[..2].iter().all(|prompt| prompt.starts_with("You are intake.")), "{asked:?}");
+    assert!(asked[2].starts_with("You are specialist. Brief: <paid 30>"), "{asked:?}");
 }
 
 #[tokio::test]
@@ -367,6 +413,32 @@ async fn promptkit_058_the_call_that_moves_on_counts_before_it_does() {
 }
 
 #[tokio::test]
+async fn promptkit_058_calls_that_fail_count_and_those_that_only_repeat_themselves_do_not() {
+    let stage = |situation: &Situation<'_>| {
+        let mut activation = speaks(situation)?;
+        let broken = FunctionTool::new("look", "Looks", |_: Map<String, Value>| async {
+            Err::<String, _>(Error::permanent("it is dark"))
+        });
+        activation.tools.add(Arc::new(broken)).unwrap();
+        Ok(activation)
+    };
+    let model = ScriptedModel::builder()
+        .when(convoke_models::Match::call(5), "I cannot see.")
+        .otherwise(Reply::tool("look", json!({})))
+        .build();
+    let home = Home::of(Machine::builder(compiled(support()), stage), model);
+    let done = home.start(once("look")).await.completed().unwrap();
+    let results: Vec<String> = done
+        .said
+        .iter()
+        .flat_map(|message| message.results().map(|result| result.content.clone()).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(results.iter().filter(|result| result.contains("it is dark")).count(), 3, "{results:?}");
+    assert_eq!(results.len(), 4, "the last one only says that repeating it is of no use: {results:?}");
+    assert_eq!(done.context.unwrap().total_tool_calls(), 3);
+}
+
+#[tokio::test]
 async fn calls_beyond_the_budget_are_not_made() {
     let home = two_calls(1);
     let done = home.start(once("look twice")).await.state;
@@ -430,6 +502,23 @@ async fn tools_of_the_client_wait_for_their_results_and_so_does_the_transition()
         let waiting = home.start(once("hi")).await;
         assert_eq!(waiting.status, RunStatus::Suspended);
         assert_eq!(home.heard.all("transitioned").len(), 0);
+        // Nonsense is told of and passed over: it goes on waiting.
+        for nonsense in [json!("filled"), json!({"content": "x", "call_id": "c2"}), json!({"call_id": "c1"})]
+        {
+            let waiting = home.send(&waiting.run, TOOL_RESULTS, nonsense).await;
+            assert_eq!(waiting.status, RunStatus::Suspended);
+        }
+        let asked = json!([{"call_id": "c1", "tool": "show_form", "arguments": {}}]);
+        assert_eq!(home.heard.all(CLIENT_REQUEST)[0], json!({"channel": TOOL_RESULTS, "calls": asked}));
+        for reason in [
+            "a result is an object with its `content`",
+            "no call `c2` waits for its result; there are `c1` (show_form)",
+        ] {
+            assert!(
+                home.heard.all(CLIENT_REFUSED).iter().any(|refused| refused["reason"] == reason),
+                "{reason}"
+            );
+        }
         let done = home.send(&waiting.run, TOOL_RESULTS, result).await;
         let done = done.completed().unwrap();
         assert_eq!(done.last.as_deref(), Some("Thank you."));

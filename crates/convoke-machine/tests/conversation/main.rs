@@ -28,7 +28,7 @@ struct Heard(Arc<Mutex<Vec<(String, Value)>>>);
 impl Observer for Heard {
     fn observe(&self, event: &Event) {
         if let EventKind::Custom { name, value } = &event.kind
-            && let Some(name) = name.strip_prefix("workflow.")
+            && let Some(name) = name.strip_prefix("workflow.").or(name.starts_with("tool.").then_some(name))
         {
             self.0.lock().unwrap().push((name.to_owned(), value.clone()));
         }

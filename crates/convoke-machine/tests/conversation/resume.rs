@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use convoke_agent::Approval;
 use convoke_core::{Answer, Fork, Message, Outcome, Role, RunId, RunStatus};
 use convoke_machine::conversation::{Machine, MachineState, Situation, TURN};
-use convoke_machine::workflow::Status;
+use convoke_machine::workflow::{Act, Command, Status, advance};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Value, json};
 
@@ -182,6 +182,9 @@ async fn promptkit_160_a_context_of_the_go_program_is_gone_on_with() {
         .when(in_state("specialist"), transition("Resolve", ""))
         .build();
     let home = Home::new(support(), model);
+    for unreadable in [json!([]), json!({"history": []}), json!("specialist")] {
+        home.machine.compiled().restore(&unreadable.to_string()).unwrap_err();
+    }
     let context = home.machine.compiled().restore(&stored.to_string()).unwrap();
     let done = home.start(MachineState::saying("hi").restored(context)).await.completed().unwrap();
     assert_eq!(done.status, Status::Completed);
@@ -224,6 +227,24 @@ async fn promptkit_163_long_conversations_go_on_from_their_last_generation() {
     let record = home.store.run(&talk.run).await.unwrap().unwrap();
     let whole = home.store.entries(&talk.run, 1, usize::MAX).await.unwrap().len();
     assert!(record.generation.number >= 2, "120 turns are more than one generation: {whole} entries");
+}
+
+#[tokio::test]
+async fn promptkit_163_after_fifteen_hundred_transitions_the_newest_are_there_when_it_goes_on() {
+    let home = Home::new(looping(), looping_model());
+    let begun: jiff::Timestamp = "2026-11-18T09:00:00Z".parse().unwrap();
+    let compiled = home.machine.compiled();
+    let mut context = compiled.start(begun);
+    for number in 0..1500 {
+        let at = begun + jiff::SignedDuration::from_secs(number);
+        advance(compiled, &mut context, Command::at(at, Act::Event("Go"))).unwrap();
+    }
+    let talk = home.start(MachineState::saying("go").restored(context)).await;
+    let talk = home.resume(&talk.run).await;
+    let context = talk.state.context.unwrap();
+    assert_eq!((context.transition_count(), context.history().len()), (1501, 1000));
+    assert_eq!(context.history().next().unwrap().timestamp, begun + jiff::SignedDuration::from_secs(501));
+    assert!(context.last_transition().unwrap().timestamp > begun + jiff::SignedDuration::from_secs(1499));
 }
 
 #[tokio::test]

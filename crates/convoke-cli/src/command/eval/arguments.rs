@@ -12,7 +12,7 @@ use crate::select::new_id;
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArguments {
-    /// The Agentfile or pack.
+    /// The Agentfile, pack or graph.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Scenarios: files, or folders with files that end in .scenario.yaml, .scenario.yml or .scenario.json.

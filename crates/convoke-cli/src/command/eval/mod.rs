@@ -17,7 +17,8 @@ use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::files;
 use crate::host;
-use crate::terminal::Output;
+use crate::run::Signals;
+use crate::terminal::{Output, text};
 
 use arguments::ReportFormat;
 
@@ -50,23 +51,31 @@ pub(crate) async fn run(
     let (sender, mut over) = tokio::sync::mpsc::channel(UNTOLD);
     options.observer = Some(std::sync::Arc::new(move |scenario, run| {
         // Whoever is not told of it finds it in the report.
-        let _ = sender.try_send(show::over(scenario, run));
+        let _ = sender.try_send((scenario.name.clone(), show::over(scenario, run)));
     }));
     output.aside(&format!("eval {}: should it be interrupted, `--id {0}` goes on with it", options.id));
+    let mut done = Vec::new();
+    let mut signals = Signals::listen()?;
     let report = {
         let evaluating = host.evaluate(loaded, &scenarios, &options);
         tokio::pin!(evaluating);
         loop {
             tokio::select! {
                 biased;
-                Some(line) = over.recv() => output.aside(&line),
-                report = &mut evaluating => break report?,
+                Some((name, line)) = over.recv() => {
+                    output.aside(&line);
+                    done.push(name);
+                }
+                by = signals.next() => break Err(by),
+                report = &mut evaluating => break Ok(report?),
             }
         }
     };
-    while let Ok(line) = over.try_recv() {
+    while let Ok((name, line)) = over.try_recv() {
         output.aside(&line);
+        done.push(name);
     }
+    let report = report.map_err(|by| interrupted(by, &scenarios, &options, &done))?;
     let comparison = earlier.map(|earlier| compare(&earlier, &report));
     match wanted.output {
         ReportFormat::Text if !arguments.json => show::report(&report, comparison.as_ref(), output)?,
@@ -84,6 +93,25 @@ pub(crate) async fn run(
     let failure = Failure::failed(format!("{failed} of {} failed", count(report.scenarios.len())));
     Err(failure
         .hint("`convoke show RUN` shows what a run did, `convoke replay RUN --full` what was said in it"))
+}
+
+/// What is said when somebody stopped an eval. Runs that were under way are stopped, and can be gone on with.
+fn interrupted(by: &str, scenarios: &[LoadedScenario], options: &EvalOptions, done: &[String]) -> Failure {
+    let (mut runs, mut left) = (0, Vec::new());
+    for scenario in scenarios.iter().filter_map(|scenario| scenario.valid().ok()) {
+        let wanted = scenario.trials.unwrap_or(options.repeat).max(1) as usize;
+        runs += wanted;
+        if done.iter().filter(|name| **name == scenario.name).count() < wanted {
+            left.push(text::one_line(&scenario.name));
+        }
+    }
+    let left = format!("not run to their end: {}", left.join(", "));
+    Failure::cancelled(format!("the eval was stopped by {by}: {} of {runs} runs are done", done.len()))
+        .detail(left)
+        .hint(format!(
+            "the same command with `--id {}` goes on where it was; nothing is paid twice",
+            options.id
+        ))
 }
 
 /// "1 scenario", "3 scenarios".

@@ -50,9 +50,7 @@ pub enum InvalidComposition {
         file: String,
     },
     /// A step calls a tool that nobody here has.
-    #[error(
-        "step `{step}` of composition `{composition}` calls `{tool}`, which nothing here has; for a client only a step of kind `tool` waits"
-    )]
+    #[error("step `{step}` of composition `{composition}` calls `{tool}`, which nothing here has")]
     MissingTool {
         /// The composition.
         composition: String,
@@ -96,9 +94,6 @@ impl ComposedWork {
             let (composition, file) = (name.to_owned(), file.to_owned());
             return Err(InvalidComposition::MissingSchema { composition, file });
         }
-        let is_here =
-            |tool: &String| tools.get(tool).is_some_and(|tool| tool.spec().execution == Execution::Server);
-        // A client is waited for by a step that does nothing else.
         let is_known = |tool: &String| tools.get(tool).is_some();
         let nested = |step: &'_ Step| match &step.action {
             Action::Parallel { branches, .. } => branches.clone(),
@@ -107,7 +102,7 @@ impl ComposedWork {
         for step in composition.steps.iter().flat_map(nested) {
             let missing = match &step.action {
                 Action::Tool { tool, .. } => Some(tool).filter(|tool| !is_known(tool)),
-                Action::Agent { tools: Some(tools), .. } => tools.iter().find(|tool| !is_here(tool)),
+                Action::Agent { tools: Some(tools), .. } => tools.iter().find(|tool| !is_known(tool)),
                 _ => None,
             };
             if let Some(tool) = missing {
@@ -259,10 +254,10 @@ impl Building<'_> {
             Action::Agent { prompt_task, input, tools, termination, output_schema } => {
                 let asked = self.asked(id, prompt_task, input, output_schema.as_deref())?;
                 let mut own = Toolset::new();
-                let given = asked.activation.tools.iter();
-                for tool in given.filter(|tool| tool.spec().execution == Execution::Server) {
-                    let name = tool.spec().name();
-                    if tools.as_ref().is_none_or(|tools| tools.iter().any(|known| known == name)) {
+                for tool in asked.activation.tools.iter() {
+                    let (name, is_here) = (tool.spec().name(), tool.spec().execution == Execution::Server);
+                    // Nobody waits for a client who was not asked to.
+                    if tools.as_ref().map_or(is_here, |tools| tools.iter().any(|known| known == name)) {
                         own.add(Arc::clone(tool)).map_err(Error::failed)?;
                     }
                 }

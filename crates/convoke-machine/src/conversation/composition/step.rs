@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use convoke_agent::{Agent, AnswerShape};
+use convoke_agent::{Agent, AgentResult, AgentStop, AnswerShape};
 use convoke_core::{
-    BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, Toolset,
-    Transcript, Visibility,
+    BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, ToolCall,
+    ToolResult, Toolset, Transcript, Visibility,
 };
 use convoke_steps::Dag;
 use serde_json::{Map, Value, json};
 
 use super::board::{Board, result_of};
 use crate::conversation::activation::{Activation, Direction, objection};
+use crate::conversation::client::{give_results, results_of_client};
 use crate::conversation::fold::is_repeat_notice;
 use crate::conversation::machine::TOOL_RESULTS;
-use crate::conversation::turn::ClientResult;
 use crate::pack::composition::{Predicate, Reduce, Strategy, Termination};
 use crate::pack::template::rendered;
 
@@ -92,8 +92,9 @@ impl ComposedStep {
                 match objection(&asked.activation.validators, Direction::Input, &words) {
                     Some(instead) => Value::String(instead),
                     None => {
-                        let agent = agent(&self.id, &asked.activation, tools.clone(), termination)?;
-                        self.let_work(scope, &agent, asked, &words, termination).await?
+                        let result =
+                            self.run_agent(scope, &asked.activation, tools, termination, &words).await?;
+                        self.answer(scope, asked, result, termination).await?
                     }
                 }
             }
@@ -136,22 +137,56 @@ impl ComposedStep {
         arguments: Value,
     ) -> Result<Value, Error> {
         tool.check(&arguments).map_err(Error::failed)?;
-        let (channel, name) = (format!("{TOOL_RESULTS}/{}", self.id), tool.spec().name());
-        let call = json!({"step_id": self.id, "tool": name, "arguments": arguments, "channel": channel});
-        tell(scope, "client_tool_call", call).await;
-        let ClientResult { content, is_error, .. } = scope.receive::<ClientResult>(&channel).await?.payload;
+        let call = ToolCall { id: String::new(), name: tool.spec().name().to_owned(), arguments };
+        let mut results = results_of_client(scope, &self.channel(), &[call]).await?;
+        let Some(ToolResult { content, is_error, .. }) = results.pop() else { return Ok(Value::Null) };
         if is_error { Err(Error::failed(content)) } else { Ok(result_of(content)) }
     }
 
-    async fn let_work(
+    /// Where clients send what came of its calls.
+    fn channel(&self) -> String {
+        format!("{TOOL_RESULTS}/{}", self.id)
+    }
+
+    /// Lets an agent work, and a client make the calls that are its own.
+    async fn run_agent(
         &self,
         scope: &Scope,
-        agent: &Agent,
-        asked: &Asked,
+        activation: &Activation,
+        tools: &Toolset,
+        termination: &Termination,
         words: &str,
+    ) -> Result<AgentResult, Error> {
+        let mut said: Transcript = words.into();
+        let mut left = termination.max_steps.unwrap_or(MAX_STEPS).max(1);
+        loop {
+            let agent = agent(&self.id, activation, tools.clone(), termination, left)?;
+            let mut result = agent.run(scope, said).await?;
+            left = left.saturating_sub(result.turns);
+            // Nobody would read what a client gives after the last step.
+            if result.stop != AgentStop::ClientToolCalls || left == 0 {
+                return Ok(result);
+            }
+            let results = results_of_client(scope, &self.channel(), &result.pending_calls).await?;
+            let is_over = results.iter().any(|result| Some(&result.name) == termination.tool_called.as_ref());
+            let mut messages: Vec<Message> = result.transcript.iter().cloned().collect();
+            give_results(&mut messages, results);
+            said = messages.into_iter().collect();
+            if is_over {
+                result.transcript = said;
+                return Ok(result);
+            }
+        }
+    }
+
+    /// What an agent comes to.
+    async fn answer(
+        &self,
+        scope: &Scope,
+        asked: &Asked,
+        result: AgentResult,
         termination: &Termination,
     ) -> Result<Value, Error> {
-        let result = agent.run(scope, words).await?;
         let results = || result.transcript.iter().flat_map(|message| message.results());
         let made = results().filter(|result| !is_repeat_notice(result)).count();
         self.calls.fetch_add(made as u64, Ordering::Relaxed);
@@ -212,13 +247,14 @@ fn agent(
     activation: &Activation,
     tools: Toolset,
     termination: &Termination,
+    max_steps: u32,
 ) -> Result<Agent, Error> {
     let last = termination.tool_called.clone();
     let is_over = move |transcript: &Transcript| {
         let results = transcript.last().into_iter().flat_map(|message| message.results());
         results.into_iter().any(|result| Some(&result.name) == last.as_ref())
     };
-    let agent = activation.agent(id, tools, termination.max_steps.unwrap_or(MAX_STEPS));
+    let agent = activation.agent(id, tools, max_steps);
     Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
 }
 

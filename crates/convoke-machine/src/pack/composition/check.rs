@@ -82,10 +82,7 @@ impl<'a> Check<'a, '_> {
             self.findings.push(Finding::error("taken-name", child(path, "id"), message));
         }
         for (index, eval) in step.modifiers.eval.iter().enumerate() {
-            let place = format!("{path}/modifiers/eval/{index}");
-            self.known(eval, &self.around.evals, "eval", &place);
-            let message = "steps of compositions are not evaluated, so this has no effect";
-            self.findings.push(Finding::warning("no-effect", place, message));
+            self.known(eval, &self.around.evals, "eval", &format!("{path}/modifiers/eval/{index}"));
         }
         if level == Level::Top {
             for (index, before) in step.depends_on.iter().enumerate() {
@@ -191,7 +188,7 @@ impl<'a> Check<'a, '_> {
     fn known(&mut self, name: &str, names: &BTreeSet<&str>, what: &str, path: &str) {
         if !names.contains(name) {
             let finding = Finding::error("unknown-name", path, format!("there is no {what} `{name}`"));
-            self.findings.push(finding.suggest(name, names.iter().copied()));
+            self.findings.push(finding.suggest_or_list(name, names.iter().copied()));
         }
     }
 

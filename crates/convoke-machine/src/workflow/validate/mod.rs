@@ -55,7 +55,7 @@ fn entry<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
     if !spec.states.contains_key(&spec.entry) {
         let message = format!("the entry `{}` is not a state", spec.entry);
         let finding = Finding::error("unknown-entry", place, message);
-        findings.push(finding.suggest(&spec.entry, spec.states.keys().map(String::as_str)));
+        findings.push(finding.suggest_or_list(&spec.entry, spec.states.keys().map(String::as_str)));
         return;
     }
     if !graph.reachable(&spec.entry).iter().any(|name| spec.states[*name].ends()) {
@@ -116,6 +116,6 @@ fn unknown_fields(
     for field in extra.keys() {
         let message = format!("{what} has an unknown field `{field}`");
         let finding = Finding::warning("unknown-field", pointer(&[place, &[field]].concat()), message);
-        findings.push(finding.suggest(field, fields.iter().copied()));
+        findings.push(finding.suggest_or_list(field, fields.iter().copied()));
     }
 }

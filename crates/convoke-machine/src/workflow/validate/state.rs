@@ -73,7 +73,7 @@ impl<'a> StateCheck<'a> {
         let Some(used) = prompts.get(task) else {
             let message = format!("state `{name}` speaks with prompt `{task}`, which is not in the pack");
             let finding = Finding::error("unknown-prompt", place, message);
-            findings.push(finding.suggest(task, prompts.keys().map(String::as_str)));
+            findings.push(finding.suggest_or_list(task, prompts.keys().map(String::as_str)));
             return;
         };
         for used in used.iter().filter(|used| !self.declared_with_prompt(used)) {
@@ -99,7 +99,7 @@ impl<'a> StateCheck<'a> {
                 let message =
                     format!("event `{event}` of state `{name}` leads to `{target}`, which is not a state");
                 let finding = Finding::error("unknown-target", place.clone(), message);
-                findings.push(finding.suggest(target, self.states()));
+                findings.push(finding.suggest_or_list(target, self.states()));
             }
             if !is_pascal_case(event) {
                 let message = format!("event `{event}` is not written in PascalCase");
@@ -136,7 +136,7 @@ impl<'a> StateCheck<'a> {
                 if !known.contains(composition) {
                     let message = format!("there is no composition `{composition}`");
                     let finding = Finding::error("unknown-composition", place, message);
-                    findings.push(finding.suggest(composition, known.iter().map(String::as_str)));
+                    findings.push(finding.suggest_or_list(composition, known.iter().map(String::as_str)));
                 }
             }
             (false, "") => {}
@@ -173,7 +173,7 @@ impl<'a> StateCheck<'a> {
             let message =
                 format!("`on_max_visits` of state `{name}` names `{fallback}`, which is not a state");
             let finding = Finding::error("unknown-fallback", place, message);
-            findings.push(finding.suggest(fallback, self.states()));
+            findings.push(finding.suggest_or_list(fallback, self.states()));
             return;
         };
         if state.max_visits <= 0 {
@@ -218,7 +218,7 @@ impl<'a> StateCheck<'a> {
             }
             if let Some(other) = self.declared_otherwise(artifact) {
                 let message = format!(
-                    "artifact `{artifact}` has another mode or type in state `{other}`: it is one artifact"
+                    "artifact `{artifact}` has another mode or type in state `{other}`: it is one artifact, so write the same in both"
                 );
                 let place = self.place(&["artifacts", artifact]);
                 findings.push(Finding::error("artifact-conflict", place, message));

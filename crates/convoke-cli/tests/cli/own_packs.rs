@@ -1,0 +1,271 @@
+//! Packs of our own, of every feature: those that are right run, those that are wrong are refused for the right reasons.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::place::{Place, stderr, stdout};
+
+const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fixtures/packs");
+
+fn file(name: &str) -> String {
+    let endings = ["pack.yaml", "pack.json"];
+    let files = endings.map(|ending| Path::new(PACKS).join(format!("{name}.{ending}")));
+    let found = files.iter().find(|file| file.exists());
+    found.unwrap_or_else(|| panic!("no pack {name}")).display().to_string()
+}
+
+/// What was found, as severities and codes.
+fn found(name: &str) -> Vec<(String, String)> {
+    let output = Place::empty().convoke(&["--json", "validate", &file(name)]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = report[0]["diagnostics"].as_array().unwrap().iter();
+    all.map(|one| (text(&one["severity"]), text(&one["code"]))).collect()
+}
+
+/// Runs a pack with its replies; gives the exit code and what was said last.
+fn run(place: &Place, name: &str, id: &str, inputs: &[&str]) -> (Option<i32>, String) {
+    let model = format!("scripted/{PACKS}/{name}.replies.toml");
+    let file = file(name);
+    let mut words = vec!["run", &file, "-m", &model, "--no-input", "--output", "json", "--id", id];
+    inputs.iter().for_each(|input| words.extend(["-i", input]));
+    said(place.convoke(&words))
+}
+
+fn said(output: std::process::Output) -> (Option<i32>, String) {
+    let document: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
+    let asked = &document["questions"][0]["question"]["subject"]["said"];
+    let said = document["result"].as_str().or(asked.as_str()).unwrap_or_default().to_owned();
+    (output.status.code(), said)
+}
+
+fn resumed(place: &Place, id: &str) -> (Option<i32>, String) {
+    said(place.convoke(&["resume", id, "--no-input", "--output", "json"]))
+}
+
+fn sent(place: &Place, words: &[&str]) {
+    let output = place.convoke(words);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn packs_that_are_right_have_no_errors() {
+    for name in ["library", "kiosk", "moderation", "digest", "crew", "workshop", "elder", "choice"] {
+        let errors: Vec<_> = found(name).into_iter().filter(|(severity, _)| severity == "error").collect();
+        assert_eq!(errors, [], "{name}");
+    }
+}
+
+#[test]
+fn variables_fragments_overrides_and_rules_of_a_prompt_hold() {
+    let place = Place::empty();
+    let ask = |id: &str, words: &str| {
+        run(&place, "library", id, &["count=3", "mood=strict", &format!("message={words}")])
+    };
+    let cut = "Read Middlemarch; it is a long book with a great many people";
+    assert_eq!(ask("a", "What shall I read?"), (Some(5), cut.to_owned()));
+    assert_eq!(ask("b", "Tell me how it ends."), (Some(5), "I will not tell you how it ends.".to_owned()));
+    assert_eq!(ask("c", "My password is x."), (Some(5), "Keep it to yourself.".to_owned()));
+    let model = format!("scripted/{PACKS}/library.replies.toml");
+    let wrong = place.convoke(&["run", &file("library"), "-m", &model, "-i", "count=30", "-i", "mood=loose"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    for said in ["`mood` must be one of \"kind\", \"strict\"", "`count` is 30, at most 9 is allowed"] {
+        assert!(stderr(&wrong).contains(said), "{}", stderr(&wrong));
+    }
+}
+
+#[test]
+fn a_client_is_told_which_calls_wait_and_what_to_send() {
+    let place = Place::empty();
+    let model = format!("scripted/{PACKS}/kiosk.replies.toml");
+    let words = ["run", &file("kiosk"), "-m", &model, "--no-input", "--id", "k", "-i", "message=A paper"];
+    let waits = place.convoke(&words);
+    assert_eq!(waits.status.code(), Some(5));
+    let command = "convoke send k tool_results '{\"call_id\": \"";
+    let told = stderr(&waits);
+    assert!(told.contains("run k waits for a client:") && told.contains(command), "{told}");
+    assert!(told.contains("? price_of {\"item\":\"paper\"}") && !told.contains("add `--resume`"), "{told}");
+    for shown in [stdout(&place.convoke(&["show", "k"])), stdout(&place.convoke(&["questions"]))] {
+        assert!(shown.contains(command) && shown.contains("? price_of"), "{shown}");
+    }
+    let shown: Value = serde_json::from_slice(&place.convoke(&["show", "k", "--json"]).stdout).unwrap();
+    assert_eq!(shown["awaits"][0]["channel"], "tool_results");
+    let call = &shown["awaits"][0]["expected"]["calls"][0];
+    assert_eq!((&call["tool"], &call["arguments"]["item"]), (&"price_of".into(), &"paper".into()));
+    // What is no result is refused, and the run waits as before.
+    for (payload, why) in [
+        ("\"2 euros\"", "a result is an object with its `content`: nothing was sent"),
+        ("{\"content\": 2, \"call_id\": \"other\"}", "no call `other` waits for its result; there are `"),
+        ("{\"content\": 2, \"is_error\": 1}", "`is_error` is true or false, not 1"),
+    ] {
+        let refused = place.convoke(&["send", "k", "tool_results", payload]);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(stderr(&refused).contains(why), "{}", stderr(&refused));
+    }
+    assert_eq!(resumed(&place, "k").0, Some(5));
+    let id = call["call_id"].as_str().unwrap();
+    sent(
+        &place,
+        &[
+            "send",
+            "k",
+            "tool_results",
+            &format!("{{\"call_id\": \"{id}\", \"content\": {{\"price\": \"2 euros\"}}}}"),
+        ],
+    );
+    assert_eq!(resumed(&place, "k"), (Some(5), "It is 2 euros.".to_owned()));
+    assert!(!stdout(&place.convoke(&["questions"])).contains("tool_results"));
+}
+
+#[test]
+fn loops_redirects_artifacts_and_events_of_others_hold() {
+    let place = Place::empty();
+    assert_eq!(run(&place, "moderation", "m", &["message=look"]), (Some(5), "It is removed.".to_owned()));
+    sent(&place, &["answer", "m", "--text", "I appeal"]);
+    assert_eq!(resumed(&place, "m").0, Some(5));
+    // An event that the state does not have is kept, and it is said what it waits for.
+    let other = place.convoke(&["send", "m", "Settled"]);
+    assert!(stderr(&other).contains("it waits for Reopened, Upheld"), "{}", stderr(&other));
+    sent(&place, &["send", "m", "Upheld", "\"by the board\""]);
+    assert_eq!(resumed(&place, "m"), (Some(0), "It stays removed.".to_owned()));
+    let shown = stdout(&place.convoke(&["show", "m"]));
+    assert!(
+        shown.contains("read: 2 visits") && shown.contains("read → decide instead of read, on More"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_composition_waits_for_its_clients_and_its_steps_are_evaluated() {
+    let place = Place::empty();
+    assert_eq!(run(&place, "digest", "d", &["message={\"page\": \"today\"}"]).0, Some(5));
+    sent(&place, &["send", "d", "tool_results/long", "{\"content\": \"take an umbrella\"}"]);
+    assert_eq!(resumed(&place, "d").0, Some(5));
+    sent(&place, &["send", "d", "tool_results/final", "{\"content\": \"kept\"}"]);
+    assert_eq!(resumed(&place, "d"), (Some(0), "It is on the shelf.".to_owned()));
+    let replies = std::fs::read_to_string(format!("{PACKS}/digest.replies.toml")).unwrap();
+    place.write("digest.replies.toml", replies);
+    let scenario = "kind: Scenario
+metadata: {name: today}
+spec:
+  inputs: {message: '{\"page\": \"today\"}'}
+  tools: {fetch: [{when: {page: weather}, result: take an umbrella}, {result: kept}]}
+  assertions:
+    - {type: composition_step_output, params: {step: long, contains: umbrella}}
+    - {type: composition_branch_taken, params: {branch: is_news, expected: both}}
+    - {type: json_path, of: result, params: {path: a.b, exists: false}}
+  model: scripted/digest.replies.toml
+";
+    place.write("today.scenario.yaml", scenario);
+    let done = place.convoke(&["eval", &file("digest"), "today.scenario.yaml", "--output", "json"]);
+    assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let asserted = report["scenarios"][0]["runs"][0]["assertions"].as_array().unwrap();
+    let brief = asserted.iter().find(|one| one["name"] == "brief of step short").unwrap();
+    assert_eq!((&brief["passed"], &brief["score"]), (&true.into(), &1.0.into()));
+}
+
+#[test]
+fn of_several_prompts_one_is_chosen() {
+    let place = Place::empty();
+    let chosen = run(&place, "choice", "c", &["prompt=mend", "thing=a chair", "message=hello"]);
+    assert_eq!(chosen, (Some(5), "It has four legs again.".to_owned()));
+    sent(&place, &["answer", "c", "--text", "And now?"]);
+    assert_eq!(resumed(&place, "c"), chosen, "it stays with it");
+    let model = format!("scripted/{PACKS}/choice.replies.toml");
+    for (inputs, why) in [
+        (&["-i", "message=hello"][..], "give the prompt that is talked with, `-i prompt=NAME`: cook, mend"),
+        (&["-i", "prompt=mned"], "there is no prompt `mned`; there are cook, mend"),
+        (&["-i", "prompt=mend", "-i", "dish=soup"], "`thing`"),
+    ] {
+        let mut words = vec!["run", "choice", "-m", &model, "--no-input"];
+        let file = file("choice");
+        words[1] = &file;
+        words.extend(inputs);
+        let refused = place.convoke(&words);
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+        assert!(stderr(&refused).contains(why), "{}", stderr(&refused));
+    }
+}
+
+#[test]
+fn agents_skills_and_the_elder_form_hold() {
+    let place = Place::empty();
+    assert_eq!(
+        run(&place, "crew", "c", &["ship=Argo", "message=hello"]),
+        (Some(5), "Land ahead, and soup.".to_owned())
+    );
+    assert_eq!(run(&place, "workshop", "w", &["message=go"]), (Some(0), "One chair, please.".to_owned()));
+    assert_eq!(run(&place, "elder", "e", &["message=loud"]), (Some(5), "Hush.".to_owned()));
+    assert_eq!(run(&place, "elder", "f", &["message=go"]), (Some(0), "Goodbye.".to_owned()));
+}
+
+#[test]
+fn packs_that_are_wrong_are_refused_for_what_is_wrong() {
+    let cases: [(&str, &[&str]); 6] = [
+        (
+            "lost",
+            &[
+                "unknown-version",
+                "unknown-entry",
+                "unknown-prompt",
+                "unknown-orchestration",
+                "unknown-persistence",
+                "unknown-target",
+                "unexpected-composition",
+                "unknown-fallback",
+            ],
+        ),
+        (
+            "tangle",
+            &[
+                "cycle",
+                "nested-step",
+                "unknown-name",
+                "unknown-name",
+                "unknown-name",
+                "bad-reference",
+                "missing-field",
+                "bad-predicate",
+                "unknown-name",
+            ],
+        ),
+        ("strangers", &["unknown-entry", "no-workflow", "unknown-prompt"]),
+        ("quarrel", &["artifact-conflict", "wrong-type", "unknown-budget"]),
+        (
+            "slips",
+            &[
+                "bad-value",
+                "bad-value",
+                "fragment-cycle",
+                "unknown-fragment",
+                "bad-pattern",
+                "bad-default",
+                "unknown-validator",
+                "wrong-type",
+            ],
+        ),
+        (
+            "spaces",
+            &[
+                "bad-value",
+                "missing-field",
+                "bad-value",
+                "bad-value",
+                "missing-field",
+                "missing-field",
+                "wrong-type",
+            ],
+        ),
+    ];
+    for (name, codes) in cases {
+        let errors =
+            found(name).into_iter().filter(|(severity, _)| severity == "error").map(|(_, code)| code);
+        assert_eq!(errors.collect::<Vec<_>>(), codes, "{name}");
+        let place = Place::empty();
+        let run = place.convoke(&["run", &file(name), "-m", "scripted/rehearsal", "--no-input"]);
+        assert!(!run.status.success() && !place.file().exists(), "{name} was run: {}", stderr(&run));
+    }
+}

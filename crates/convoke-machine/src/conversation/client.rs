@@ -1,0 +1,130 @@
+//! Calls of tools that clients execute: what is waited for, and which of what they send is a result.
+//!
+//! What is none is told to listeners and passed over: nobody can end a conversation by sending it nonsense.
+
+use convoke_core::{Error, EventKind, Message, Part, Scope, ToolCall, ToolResult};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What listeners hear when a client is to execute calls, under the name of the Go program.
+pub const CLIENT_REQUEST: &str = "tool.client.request";
+
+/// What listeners hear when something was sent that is no result.
+pub const CLIENT_REFUSED: &str = "tool.client.refused";
+
+/// Calls whose results a client has not sent yet, as a run that waits for them [describes](Scope::receive_expected) what it expects.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClientCalls {
+    /// The calls, in the order in which they were made.
+    pub calls: Vec<ClientCall>,
+}
+
+/// A call that a client executes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClientCall {
+    /// Its id; empty for a step of a composition, which calls but once.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with.
+    pub arguments: Value,
+}
+
+/// What a client says of a call that it has executed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ClientResult {
+    /// Which of the calls, counted from 0.
+    pub number: usize,
+    /// What it gave.
+    pub content: String,
+    /// Whether that is a failure.
+    pub is_error: bool,
+}
+
+impl ClientCalls {
+    fn of(calls: &[ToolCall]) -> Self {
+        let call = |ToolCall { id, name, arguments, .. }: &ToolCall| ClientCall {
+            call_id: id.clone(),
+            tool: name.clone(),
+            arguments: arguments.clone(),
+        };
+        Self { calls: calls.iter().map(call).collect() }
+    }
+
+    /// Reads what somebody sent. Where one call waits, its id need not be there.
+    ///
+    /// # Errors
+    /// Why it is no result of these calls, and what to send.
+    pub fn result(&self, sent: &Value) -> Result<ClientResult, String> {
+        let id = match &sent["call_id"] {
+            Value::Null => "",
+            Value::String(id) => id,
+            other => return Err(format!("`call_id` is a text, not {other}")),
+        };
+        let number = match &self.calls[..] {
+            [only] if id.is_empty() || only.call_id.is_empty() => Some(0),
+            calls => calls.iter().position(|call| call.call_id == id),
+        };
+        let content = match &sent["content"] {
+            Value::Null => return Err("a result is an object with its `content`".to_owned()),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let Some(number) = number else {
+            let waiting = |call: &ClientCall| format!("`{}` ({})", call.call_id, call.tool);
+            let waiting = self.calls.iter().map(waiting).collect::<Vec<_>>().join(", ");
+            let named = if id.is_empty() { "without an id".to_owned() } else { format!("`{id}`") };
+            return Err(format!("no call {named} waits for its result; there are {waiting}"));
+        };
+        match &sent["is_error"] {
+            Value::Null => Ok(ClientResult { number, content, is_error: false }),
+            Value::Bool(is_error) => Ok(ClientResult { number, content, is_error: *is_error }),
+            other => Err(format!("`is_error` is true or false, not {other}")),
+        }
+    }
+}
+
+/// Waits until a client has sent what came of all these calls; gives the results in the order in which they came.
+pub(super) async fn results_of_client(
+    scope: &Scope,
+    channel: &str,
+    calls: &[ToolCall],
+) -> Result<Vec<ToolResult>, Error> {
+    let (mut open, mut results) = (calls.to_vec(), Vec::new());
+    tell(scope, CLIENT_REQUEST, json!({"channel": channel, "calls": ClientCalls::of(&open).calls})).await;
+    while !open.is_empty() {
+        let waiting = ClientCalls::of(&open);
+        let sent = scope.receive_expected::<Value>(channel, serde_json::to_value(&waiting)?).await?;
+        match waiting.result(&sent.payload) {
+            Ok(ClientResult { number, content, is_error }) => {
+                let ToolCall { id, name, .. } = open.remove(number);
+                results.push(ToolResult { call_id: id, name, content, is_error });
+            }
+            Err(reason) => {
+                let value = json!({"channel": channel, "sender": sent.sender, "reason": reason});
+                tell(scope, CLIENT_REFUSED, value).await;
+            }
+        }
+    }
+    Ok(results)
+}
+
+/// Adds results to a conversation. Calls of the same reply that were made here have been answered already, in one message.
+pub(super) fn give_results(said: &mut Vec<Message>, results: Vec<ToolResult>) {
+    match said.last_mut() {
+        Some(last) if last.results().next().is_some() => {
+            *last = results
+                .into_iter()
+                .fold(last.clone(), |message, result| message.with(Part::ToolResult(result)));
+        }
+        _ => said.push(Message::tool_results(results)),
+    }
+}
+
+async fn tell(scope: &Scope, name: &str, value: Value) {
+    scope.emit(EventKind::Custom { name: name.to_owned(), value }).await;
+}
