@@ -569,6 +569,9 @@ pub(crate) struct Answer {
     /// What tools may do then, if the run was begun with a policy that was named.
     #[arg(long, value_name = "FILE", requires = "resume")]
     pub(crate) policy: Option<PathBuf>,
+    /// Show no progress then.
+    #[arg(long, short, requires = "resume")]
+    pub(crate) quiet: bool,
     /// Who answers; without it, the name this user is logged in with.
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
