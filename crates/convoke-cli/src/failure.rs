@@ -218,9 +218,7 @@ impl Failure {
         }
         self
     }
-}
 
-impl Failure {
     /// Adds what was probably meant by a name that is not there; if nothing is near it, where those are that there are.
     pub(crate) fn meant<'a>(
         self,
