@@ -87,7 +87,7 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run an Agentfile.
+    /// Run an Agentfile, a pack or a graph.
     Run(RunArguments),
     /// Say something to a model, or have a conversation with it.
     Chat(Chat),
@@ -116,7 +116,7 @@ pub(crate) enum Command {
     /// MCP servers: whether they are there, what tools they have, a call by hand.
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Check Agentfiles and packs, and say everything that is wrong with them.
+    /// Check Agentfiles, packs and graphs, and say everything that is wrong with them.
     Validate(Validate),
     /// Write Agentfiles in the one way they are written.
     Fmt(Fmt),
@@ -153,7 +153,7 @@ pub(crate) enum StoredCommand {
     Replay(Replay),
     /// Make a new run out of an old one's past: what if it had gone differently?
     Fork(Fork),
-    /// Go on with a run of an Agentfile that was killed, stopped, suspended or failed.
+    /// Go on with a run that was killed, stopped, suspended or failed.
     Resume(ResumeArguments),
     /// Answer a question of a run.
     Answer(Answer),
@@ -563,12 +563,15 @@ pub(crate) struct Answer {
     /// A picture or document; several times for several.
     #[arg(long, group = "decision", value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
-    /// Let the run go on at once, if it is a run of an Agentfile.
+    /// Let the run go on at once, if it is a run of an Agentfile, a pack or a graph.
     #[arg(long)]
     pub(crate) resume: bool,
     /// What tools may do then, if the run was begun with a policy that was named.
     #[arg(long, value_name = "FILE", requires = "resume")]
     pub(crate) policy: Option<PathBuf>,
+    /// Show no progress then.
+    #[arg(long, short, requires = "resume")]
+    pub(crate) quiet: bool,
     /// Who answers; without it, the name this user is logged in with.
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,

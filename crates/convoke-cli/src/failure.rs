@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use convoke_config::Problems;
 use convoke_core::{Error, StoreError};
+use convoke_text::nearest;
 use convoke_tools::policy::PolicyErrors;
 use serde_json::{Value, json};
 
 use crate::human;
+use crate::terminal::text::one_line;
 
 /// How this program ends. The numbers are part of its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,24 @@ pub(crate) enum Failure {
 pub(crate) enum FileProblems {
     Configuration(Problems),
     Policy(PolicyErrors),
+    /// Of files that are run, as `validate --json` has it. People were told before.
+    Definition(Value),
+}
+
+impl FileProblems {
+    fn as_json(&self) -> Value {
+        match self {
+            Self::Configuration(problems) => problems
+                .iter()
+                .map(|problem| {
+                    let (file, line) = problem.line().unzip();
+                    json!({"message": problem.message, "file": file, "line": line})
+                })
+                .collect(),
+            Self::Policy(errors) => errors.iter().map(|problem| json!(problem)).collect(),
+            Self::Definition(diagnostics) => diagnostics.clone(),
+        }
+    }
 }
 
 /// What to tell the user: what happened, details below it, and what to do.
@@ -63,12 +83,16 @@ pub(crate) struct Report {
 impl Report {
     /// The same for a program, as documents have it in `error`.
     fn error(&self) -> Value {
-        json!({
+        let mut error = json!({
             "message": self.message,
             "details": self.details,
             "hints": self.hints,
             "exit_code": self.exit as u8,
-        })
+        });
+        if let Some(problems) = &self.problems {
+            error["problems"] = problems.as_json();
+        }
+        error
     }
 
     /// A document that has nothing else; `kind` where it is one line of several.
@@ -122,20 +146,20 @@ impl Failure {
     pub(crate) fn configuration(problems: Problems) -> Self {
         let message =
             format!("the configuration is not valid: {}", human::count(problems.errors() as u64, "error"));
-        let mut failure = Self::new(Exit::Failed, message);
-        if let Self::Reported(report) = &mut failure {
-            report.problems = Some(FileProblems::Configuration(problems));
-        }
-        failure
+        Self::failed(message).of(FileProblems::Configuration(problems))
     }
 
     /// A policy is wrong.
     pub(crate) fn policy(message: &str, errors: PolicyErrors) -> Self {
-        let mut failure = Self::failed(message);
-        if let Self::Reported(report) = &mut failure {
-            report.problems = Some(FileProblems::Policy(errors));
+        Self::failed(message).of(FileProblems::Policy(errors))
+    }
+
+    /// This is wrong with a file.
+    pub(crate) fn of(mut self, problems: FileProblems) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.problems = Some(problems);
         }
-        failure
+        self
     }
 
     /// What the user can do.
@@ -193,6 +217,19 @@ impl Failure {
             report.hints.push(hint.into());
         }
         self
+    }
+
+    /// Adds what was probably meant by a name that is not there; if nothing is near it, where those are that there are.
+    pub(crate) fn meant<'a>(
+        self,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        listed: &str,
+    ) -> Self {
+        match nearest(name, known) {
+            Some(near) => self.hint(format!("did you mean `{}`?", one_line(near))),
+            None => self.hint(listed),
+        }
     }
 }
 

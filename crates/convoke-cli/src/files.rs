@@ -5,8 +5,15 @@ use std::path::Path;
 
 use convoke_config::{NewFile, replace_file};
 use convoke_host::is_standard_input;
+use convoke_text::read_bounded;
 
 use crate::failure::Failure;
+
+/// A report of a large eval is below this.
+const LARGEST_FILE: u64 = 32 << 20;
+
+/// As much as any other input may have.
+const LARGEST_INPUT: u64 = 8 << 20;
 
 /// The text of a file, or of standard input if it is `-`, and what to call it.
 pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
@@ -14,14 +21,15 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
         return Ok(("standard input".to_owned(), standard_input()?));
     }
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = std::fs::File::open(path)
+        .and_then(|file| read_bounded(file, LARGEST_FILE))
         .map_err(|error| Failure::failed(format!("{name} cannot be read: {error}")))?;
     Ok((name, text))
 }
 
 /// Everything that comes on standard input.
 pub(crate) fn standard_input() -> Result<String, Failure> {
-    std::io::read_to_string(std::io::stdin())
+    read_bounded(std::io::stdin(), LARGEST_INPUT)
         .map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))
 }
 

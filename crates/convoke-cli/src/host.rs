@@ -1,5 +1,7 @@
 //! Opens the host as the command line says, and adds hints to its errors.
 
+use std::path::Path;
+
 use convoke_config::Config;
 use convoke_host::store::MoveError;
 use convoke_host::{FileError, Host, HostError, InvalidAnswer, InvalidInputs};
@@ -120,16 +122,19 @@ impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         let failure = Self::failed(error.to_string());
         match error {
-            FileError::Missing { path, .. } => failure.hint(package::meant(&path).unwrap_or_else(|| {
-                "check the path; without one, `Agentfile` in this folder is meant".to_owned()
-            })),
+            FileError::Missing { path, .. } if path == Path::new("Agentfile") => {
+                failure.hint("name a file; without one, `Agentfile` in this folder is meant")
+            }
+            FileError::Missing { path, .. } => {
+                failure.hint(package::meant(&path).unwrap_or_else(|| "check the path".to_owned()))
+            }
             FileError::Folder { path, .. } => {
                 failure.hint(format!("name a file in it, for instance {}", path.join("Agentfile").display()))
             }
             FileError::Pipe { .. } => {
                 failure.hint("write it to a file, or give it on standard input: the file is `-` then")
             }
-            FileError::TooLarge { .. } => failure.hint("that is no Agentfile; check the path"),
+            FileError::TooLarge { .. } => failure.hint("check the path: no file of ours has so much in it"),
             _ => failure.hint("check its permissions"),
         }
     }

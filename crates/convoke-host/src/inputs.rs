@@ -4,13 +4,12 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
 use convoke_goals::Values;
 use convoke_goals::agentfile::model::Input;
 use convoke_history::text;
-use convoke_text::nearest;
+use convoke_text::{nearest, read_bounded};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
@@ -277,20 +276,12 @@ fn is_standard_input(file: &Path) -> bool {
 fn contents(file: &Path, standard_input: &mut Option<()>) -> Result<String, String> {
     let is_file = file.as_os_str() != STANDARD_INPUT;
     let name = if is_file { file.display().to_string() } else { "standard input".to_owned() };
-    let unreadable = |error: std::io::Error| format!("{name} cannot be read: {error}");
-    let mut bytes = Vec::new();
     if is_standard_input(file) && standard_input.replace(()).is_some() {
         return Err("standard input can be read only once".to_owned());
     }
-    if is_file {
-        let opened = std::fs::File::open(file).map_err(unreadable)?;
-        opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    } else {
-        std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    }
-    if bytes.len() as u64 > LARGEST {
-        let most = LARGEST >> 20;
-        return Err(format!("{name} has more than {most} MiB, or no end: an input may have {most} MiB"));
-    }
-    String::from_utf8(bytes).map_err(|_| format!("{name} cannot be read: it is not text in UTF-8"))
+    let text = match is_file {
+        true => std::fs::File::open(file).and_then(|file| read_bounded(file, LARGEST)),
+        false => read_bounded(std::io::stdin(), LARGEST),
+    };
+    text.map_err(|error| format!("{name} cannot be read: {error}"))
 }

@@ -81,7 +81,7 @@ pub use error::HostError;
 pub use follow::{FollowedRun, FollowedState};
 pub use gist::{gist, last_text};
 pub use graph::GraphKind;
-pub use host::{GoOnOptions, Host, HostBuilder, StartOptions};
+pub use host::{GoOnOptions, Host, HostBuilder, StartOptions, other_kind};
 pub use inputs::{GivenInputs, InvalidInputs};
 pub use limits::{InvalidLimits, parse_limits};
 pub use manifest::{AnswerRules, Manifest};

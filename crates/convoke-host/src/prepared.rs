@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use convoke_core::store::Launch;
 use convoke_core::{
-    Error, FORBID_LIVE_MODELS, Limits, Model, Registry, Responder, RunId, RunOptions, Runner, Runtime, Store,
-    Tool, WhenBusy, WhenDropped,
+    Error, Limits, Model, Registry, Responder, RunId, RunOptions, Runner, Runtime, Store, Tool, WhenBusy,
+    WhenDropped,
 };
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{Problem, ProblemKind, Secrets, Values};
@@ -122,9 +122,6 @@ impl PreparedRun {
     /// If it cannot be had, or is forbidden here.
     pub async fn load(&mut self, tell: &mut (dyn FnMut(&str) + Send)) -> Result<(), HostError> {
         let Some(name) = &self.model else { return Ok(()) };
-        if matches!(name, ModelName::Local { .. }) && forbids_live_models() {
-            return Err(HostError::ForbiddenModel { model: name.to_string() });
-        }
         let model = self.models.open(name, tell).await?;
         self.equip(Some(model))
     }
@@ -375,11 +372,6 @@ impl Assembly<'_> {
             equipped.map_err(|problems| HostError::CannotRun { kind: self.kind.title(), problems })?;
         Ok((equipped, unpriced))
     }
-}
-
-/// Whether real models are forbidden in this process.
-fn forbids_live_models() -> bool {
-    std::env::var(FORBID_LIVE_MODELS).is_ok_and(|value| !value.is_empty() && value != "0")
 }
 
 /// A warning, if there is reason for it. Of a built-in tool, what matters is why it is not there.

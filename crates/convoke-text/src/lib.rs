@@ -2,6 +2,7 @@
 //!
 //! This crate knows nothing of runs or models; everything that reads or shows text may use it.
 
+mod bounded;
 pub mod columns;
 pub mod date;
 pub mod diagnostic;
@@ -19,6 +20,7 @@ mod suggest;
 pub mod template;
 pub mod xdg;
 
+pub use bounded::read_bounded;
 pub use hex::hex;
 pub use invisible::is_invisible;
 pub use shorten::one_line_of;

@@ -37,6 +37,7 @@ pub(super) async fn run(
     }
     let mut wanted = ResumeArguments::default();
     wanted.common.policy.clone_from(&arguments.policy);
+    wanted.common.quiet = arguments.quiet;
     if arguments.resume {
         // Otherwise the answer would be kept, and whoever gave it told that something went wrong.
         resume::must_have_what_it_takes(session, &record, &wanted, all)?;

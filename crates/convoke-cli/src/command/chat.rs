@@ -61,8 +61,13 @@ pub(crate) async fn run(
             "this conversation does not say which model it was held with: it goes on with {name}; `-m` names another"
         ));
     }
-    let model = open(&models, &name, output).await?;
+    // Everything that may be wrong comes before what may have a gigabyte to fetch.
+    models.check(&name)?;
     let memories = chat.memory.as_deref().map(|name| remembering(&host, name)).transpose()?;
+    if !wanted.forget {
+        Session::open_or_make(arguments, output)?;
+    }
+    let model = open(&models, &name, output).await?;
     let mut notes = Vec::new();
     let prepared = PreparedChat::new(&models, chat, &name, model, memories, &mut notes);
     let stop = prepared.stop().clone();

@@ -185,7 +185,7 @@ fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     }
     line("credentials", places.credentials.as_deref(), "none")?;
     let nowhere = match places.project.store() {
-        Some(_) => "not known: the configuration is not valid (`convoke config check` says why)",
+        Some(_) => "not known: the configuration is not valid (`convoke config show` says why)",
         None => "none: neither HOME nor XDG_DATA_HOME is set to an absolute path",
     };
     line("store", store, nowhere)?;

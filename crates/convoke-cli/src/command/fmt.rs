@@ -1,7 +1,9 @@
 //! `convoke fmt`
 
+use std::path::Path;
+
 use convoke_goals::agentfile::{Source, format};
-use convoke_host::{bytes_of, is_standard_input};
+use convoke_host::{bytes_of, is_standard_input, other_kind};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
@@ -21,13 +23,23 @@ struct Formatted {
     error: Option<String>,
 }
 
+/// What to call an Agentfile, and its bytes.
+fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let (name, bytes) = bytes_of(path)?;
+    match other_kind(&name, &bytes) {
+        None => Ok((name, bytes)),
+        Some(kind) => Err(Failure::failed(format!("{name} is a {kind}; only Agentfiles are formatted"))
+            .hint("`convoke validate` says what is wrong with it")),
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> Result<(), Failure> {
     let mut unreadable = 0;
     let mut unformatted: Vec<String> = Vec::new();
     let mut results = Vec::new();
     let mut failures = Vec::new();
     for path in &wanted.files {
-        let (name, bytes) = match bytes_of(path).map_err(Failure::from) {
+        let (name, bytes) = match read(path) {
             Ok(read) => read,
             Err(failure) if arguments.json => {
                 let (file, error) = (path.display().to_string(), Some(failure.message()));

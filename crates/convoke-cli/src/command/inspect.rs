@@ -7,7 +7,7 @@ use convoke_host::Definition;
 use super::drawing::{draw, lines, only_diagrams_go_to_files};
 use crate::arguments::{Arguments, Inspect, OutlineFormat};
 use crate::configuration;
-use crate::diagnostics::tell;
+use crate::diagnostics::{tell, valid};
 use crate::failure::Failure;
 use crate::host;
 use crate::terminal::Output;
@@ -20,18 +20,17 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) 
     if let Some(note) = &checked.concern {
         output.note(note);
     }
-    let Some(definition) = &checked.definition else {
+    if checked.definition.is_none() {
         tell(&checked.source, &checked.diagnostics, output);
-        let invalid =
-            checked.valid().err().map_or_else(|| Failure::failed("there is nothing to show"), Failure::from);
-        return Err(invalid.hint("only a file without errors can be shown"));
-    };
+    }
+    let definition =
+        valid(&checked).map_err(|invalid| invalid.hint("only a file without errors can be shown"))?;
     match wanted.format {
-        OutlineFormat::Json => json(&**definition, output),
-        _ if arguments.json => json(&**definition, output),
+        OutlineFormat::Json => json(&*definition, output),
+        _ if arguments.json => json(&*definition, output),
         OutlineFormat::Text => lines(&definition.outline_text(), output),
         OutlineFormat::Mermaid | OutlineFormat::Svg => {
-            draw(&diagram(&**definition)?, wanted.format, wanted.output.as_deref(), output)
+            draw(&diagram(&*definition)?, wanted.format, wanted.output.as_deref(), output)
         }
     }
 }

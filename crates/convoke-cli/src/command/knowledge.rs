@@ -192,7 +192,8 @@ impl View<'_> {
     fn documents(self, documents: &[StoredDocument]) -> Result<(), Failure> {
         if self.json {
             let all = documents.iter().map(|one| {
-                json!({"path": one.path, "bytes": one.bytes, "passages": one.passages, "read_at": one.read_at})
+                let read_at = one.read_at.to_string();
+                json!({"path": one.path, "bytes": one.bytes, "passages": one.passages, "read_at": read_at})
             });
             return self.output.json(&all.collect::<Vec<_>>());
         }

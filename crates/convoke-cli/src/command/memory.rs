@@ -37,12 +37,14 @@ pub(crate) async fn run(
     match command {
         MemoryCommand::List => list(arguments, &memory.conversations().await?, output),
         MemoryCommand::Show { name } => {
-            let known = memory.conversations().await?.into_iter().find(|one| one.name == *name);
-            let known = known.ok_or_else(|| unknown(name))?;
-            show(arguments, &memory, &known, output).await
+            let known = memory.conversations().await?;
+            let one = known.iter().find(|one| one.name == *name).ok_or_else(|| unknown(name, &known))?;
+            show(arguments, &memory, one, output).await
         }
         MemoryCommand::Remove { name } => {
-            let said = memory.forget_conversation(name).await?.ok_or_else(|| unknown(name))?;
+            let Some(said) = memory.forget_conversation(name).await? else {
+                return Err(unknown(name, &memory.conversations().await?));
+            };
             if arguments.json {
                 return output.json(&json!({"name": name, "removed": said}));
             }
@@ -51,15 +53,16 @@ pub(crate) async fn run(
     }
 }
 
-fn unknown(name: &str) -> Failure {
+fn unknown(name: &str, known: &[RememberedConversation]) -> Failure {
     Failure::not_found(format!("nothing is remembered under `{}` in this workspace", text::clean(name)))
-        .hint("`convoke memory list` lists what is")
+        .meant(name, known.iter().map(|one| &*one.name), "`convoke memory list` lists what is")
 }
 
 fn list(arguments: &Arguments, known: &[RememberedConversation], output: &mut Output) -> Result<(), Failure> {
     if arguments.json {
         let all = known.iter().map(|one| {
-            json!({"name": one.name, "messages": one.remarks, "summary": one.summary, "last": one.last})
+            let last = one.last.map(|last| last.to_string());
+            json!({"name": one.name, "messages": one.remarks, "summary": one.summary, "last": last})
         });
         return output.json(&all.collect::<Vec<_>>());
     }

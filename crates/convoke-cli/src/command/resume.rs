@@ -11,7 +11,7 @@ use convoke_host::tools::ServerStartup;
 use convoke_host::{GivenInputs, GoOnOptions, Host, HostError, LoadedFile, Manifest, is_standard_input};
 
 use crate::arguments::Arguments;
-use crate::diagnostics::tell;
+use crate::diagnostics::{tell, valid};
 use crate::failure::Failure;
 use crate::run::{Format, Prompt, ResumeArguments, RunNotes, RunSource, give_of, load, take_secrets_off};
 use crate::select;
@@ -52,7 +52,7 @@ pub(super) async fn go_on(
     take_secrets_off(&wanted.input, &kept.inputs(), true)?;
     let host = host::load(arguments)?;
     let (loaded, manifest) = source(session, &host, record, kept, wanted.changed_file)?;
-    let definition = std::sync::Arc::clone(loaded.valid()?);
+    let definition = valid(&loaded)?;
     // A file that has changed may have other secrets.
     take_secrets_off(&wanted.input, definition.inputs(), true)?;
     if record.status == RunStatus::Completed {

@@ -1,17 +1,15 @@
 //! `convoke run`
 
-use std::sync::Arc;
-
-use convoke_core::WhenBusy;
+use convoke_core::{RunId, StoreError, WhenBusy};
 use convoke_goals::GoalState;
 use convoke_goals::agentfile::model::Input;
 use convoke_host::tools::ServerStartup;
-use convoke_host::{GivenInputs, PreparedRun, StartOptions, is_standard_input, user_name};
+use convoke_host::{GivenInputs, HostError, PreparedRun, StartOptions, is_standard_input, user_name};
 use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::configuration;
-use crate::diagnostics::tell;
+use crate::diagnostics::{tell, valid};
 use crate::failure::Failure;
 use crate::host;
 use crate::run::{Format, Prompt, RunArguments, go_on, load, take_secrets_off};
@@ -40,7 +38,7 @@ pub(crate) async fn run(
     for note in loaded.notes() {
         output.note(&note);
     }
-    let definition = Arc::clone(loaded.valid()?);
+    let definition = valid(&loaded)?;
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
     let inputs = &wanted.inputs;
@@ -59,12 +57,10 @@ pub(crate) async fn run(
     host::tell(&notes, output);
     let mut prepared = prepared?;
     let state = prepared.state()?;
+    prepared.check_model()?;
     if wanted.dry_run {
-        prepared.check_model()?;
         return describe(arguments, wanted, &prepared, &state, output);
     }
-    // Last of all: it may have a gigabyte to fetch.
-    prompt.unless_interrupted(load(&mut prepared, output)).await?;
     if let Some(earlier) = host.config().locations().old_store.as_ref().filter(|_| !arguments.store.exists())
     {
         let shown = text::clean(&earlier.display().to_string());
@@ -74,13 +70,21 @@ pub(crate) async fn run(
         ));
     }
     let mut session = Session::open_or_make(arguments, output)?;
+    let taken = |session: &Session<'_>, run: &RunId| {
+        let resume = session.about("resume", run, "");
+        Failure::failed(format!("there is a run `{run}` already"))
+            .hint(format!("choose another id, or go on with that one: `{resume}`"))
+    };
+    if let Some(run) = &wanted.id
+        && session.store.run(run).await?.is_some()
+    {
+        return Err(taken(&session, run));
+    }
+    // Last of all: it may have a gigabyte to fetch.
+    prompt.unless_interrupted(load(&mut prepared, session.output)).await?;
     let created = prepared.create(&*session.store, wanted.id.clone(), Some(user_name())).await;
     let run = created.map_err(|error| match error {
-        convoke_host::HostError::Store(convoke_core::StoreError::Exists { run }) => {
-            let resume = session.about("resume", &run, "");
-            Failure::failed(format!("there is a run `{run}` already"))
-                .hint(format!("choose another id, or go on with that one: `{resume}`"))
-        }
+        HostError::Store(StoreError::Exists { run }) => taken(&session, &run),
         other => other.into(),
     })?;
     go_on(prepared, &mut session, run, &wanted.common, WhenBusy::Refuse, prompt, arguments.color).await

@@ -40,10 +40,16 @@ pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Fai
 
 /// Removes what is installed.
 pub(super) fn remove(arguments: &Arguments, wanted: &Uninstall, output: &mut Output) -> Result<(), Failure> {
-    let found = installed_packages(&home()?, &wanted.package)?;
+    let home = home()?;
+    let found = installed_packages(&home, &wanted.package)?;
     if found.is_empty() {
+        let all = convoke_package::installed(&home)?;
         return Err(Failure::not_found(format!("no package `{}` is installed", one_line(&wanted.package)))
-            .hint("`convoke packages` lists those that are"));
+            .meant(
+                &wanted.package,
+                all.iter().map(|one| &*one.name),
+                "`convoke packages` lists those that are",
+            ));
     }
     for version in &found {
         version.remove()?;

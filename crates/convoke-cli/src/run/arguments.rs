@@ -23,7 +23,7 @@ pub(crate) struct InputArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The Agentfile; `-` for what comes on standard input.
+    /// The Agentfile, pack or graph; `-` for what comes on standard input.
     #[arg(value_name = "FILE", default_value = "Agentfile")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct RunArguments {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct ResumeArguments {
-    /// The run: its id, the beginning of it, or `last`. Without it, the newest run of an Agentfile that can go on.
+    /// The run: its id, the beginning of it, or `last`. Without it, the newest that can go on.
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// Secret inputs, which are not kept with the run: NAME=VALUE, or @ and the file that has it.
@@ -52,7 +52,7 @@ pub(crate) struct ResumeArguments {
     pub(crate) input: Vec<String>,
     #[command(flatten)]
     pub(crate) common: CommonArguments,
-    /// Go on with the Agentfile as it is now, not as it was when the run began. What has been done must still fit it.
+    /// Go on with the file as it is now, not as it was when the run began. What has been done must still fit it.
     #[arg(long)]
     pub(crate) changed_file: bool,
     /// Take the run over from whoever works on it.

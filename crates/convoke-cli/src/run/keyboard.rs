@@ -34,6 +34,11 @@ impl Keyboard {
             let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
             let (line, typed) = reading.await.ok().unwrap_or((None, Instant::now()));
             self.reading = None;
+            // Only lines of `chat` are edited: keys that would move in others stand in them.
+            if line.as_deref().is_some_and(|line| line.contains('\u{1b}')) {
+                show("  arrow keys do nothing here; type it again: ");
+                continue;
+            }
             // The end of what is typed stays the end.
             if line.is_none() || self.since.is_none_or(|since| typed > since) {
                 break line;

@@ -146,6 +146,7 @@ impl Output {
             FileProblems::Policy(errors) => {
                 self.explanation(&errors.render(self.colors_notes(), self.width().unwrap_or(100)));
             }
+            FileProblems::Definition(_) => {}
         }
     }
 

@@ -260,6 +260,21 @@ fn configurations_and_policies_are_called_what_they_are() {
 }
 
 #[test]
+fn a_pack_or_a_graph_is_not_formatted_as_an_agentfile_and_that_is_all_that_is_said() {
+    let place = Place::empty();
+    place.write("a.graph.yaml", "name: a\nentry: b\nnodes: [{id: b, type: answer}]\n");
+    place.write("a.pack.yaml", "id: a\nprompts: {}\ntemplate_engine: {}\n");
+    for (file, kind) in [("a.graph.yaml", "graph"), ("a.pack.yaml", "pack")] {
+        let output = place.convoke(&["fmt", file]);
+        let told = format!("error: {file} is a {kind}; only Agentfiles are formatted\n");
+        assert!(stderr(&output).starts_with(&told), "{}", stderr(&output));
+        let document: serde_json::Value =
+            serde_json::from_str(&stdout(&place.convoke(&["--json", "fmt", file]))).unwrap();
+        assert!(document[0]["error"].as_str().unwrap().contains(kind), "{document}");
+    }
+}
+
+#[test]
 fn a_run_is_drawn_with_what_became_of_its_goals() {
     let place = Place::empty();
     place.write(

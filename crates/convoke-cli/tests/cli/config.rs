@@ -99,6 +99,9 @@ fn a_broken_configuration_is_shown_with_every_mistake() {
     place.write("Agentfile", "NAME n\nGOAL g \"x\"\nRUN r USING g\n");
     assert!(place.convoke(&["fmt", "--check"]).status.success());
     assert_eq!(place.convoke(&["runs"]).status.code(), Some(1));
+    // The command that it names is there, and says why.
+    let path = stdout(&at_home(&place, &[], &["config", "path"]));
+    assert!(path.contains("`convoke config show` says why"), "{path}");
 }
 
 #[test]

@@ -16,6 +16,29 @@ fn a_missing_store_is_not_made() {
     assert!(!place.file().exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn no_file_is_read_without_an_end() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME n\nGOAL g \"x\"\nRUN r USING g\n");
+    std::os::unix::fs::symlink("/dev/zero", place.path().join("endless.toml")).unwrap();
+    for arguments in [
+        &["policy", "import", "/dev/zero"][..],
+        &["config", "import", "/dev/zero"],
+        &["eval", "Agentfile", "x.yaml", "--compare", "/dev/zero"],
+        &["run", "-m", "scripted/endless.toml"],
+    ] {
+        let output = place.convoke(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains("MiB, or no end"), "{arguments:?}: {}", stderr(&output));
+    }
+    let mut chat = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"));
+    chat.current_dir(place.path()).env_clear().env("XDG_DATA_HOME", place.data());
+    chat.args(["chat", "-m", "scripted/rehearsal"]).stdin(std::fs::File::open("/dev/zero").unwrap());
+    let output = chat.output().unwrap();
+    assert!(stderr(&output).contains("more than 8 MiB, or no end"), "{}", stderr(&output));
+}
+
 #[test]
 fn a_store_that_was_never_made_has_no_runs_and_is_made_where_it_is_written() {
     let place = Place::empty();

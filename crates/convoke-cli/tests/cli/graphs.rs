@@ -60,6 +60,9 @@ fn a_graph_classifies_and_answers() {
         let query = format!("query={query}");
         let done = place.convoke(&["run", "triage.graph.yaml", "-i", &query, "-m", "scripted/triage.toml"]);
         assert!(done.status.success(), "{}", stderr(&done));
+        let told = stderr(&done);
+        assert!(told.contains("node classify: begins") && told.contains("node classify: done"), "{told}");
+        assert!(!told.contains("node out"), "what only computes is not told: {told}");
         stdout(&done).trim().to_owned()
     };
     assert_eq!(run("Where is my order?"), "It left our house this morning.");

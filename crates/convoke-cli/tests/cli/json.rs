@@ -29,6 +29,39 @@ fn a_replay_as_json_is_one_document() {
 }
 
 #[test]
+fn what_is_wrong_with_a_file_is_in_the_document_with_its_places() {
+    let place = Place::empty();
+    place.write("x.agent", "NAME x\nGOAL g \"Say\" TOOLS raed\nRUN m USING g\n");
+    place.write("s.yaml", "kind: Scenario\nspec: {bogus: 1}\n");
+    place.write("y.agent", "NAME y\nGOAL g \"Say\"\nRUN m USING g\n");
+    let problems = |arguments: &[&str]| {
+        let document = stdout(&place.convoke(&[&["--json"], arguments].concat()));
+        let document: Value = serde_json::from_str(&document).unwrap();
+        document["error"]["problems"].clone()
+    };
+    for command in [&["run", "x.agent"][..], &["inspect", "x.agent"], &["eval", "x.agent", "s.yaml"]] {
+        let found = problems(command);
+        assert_eq!(found[0]["file"], "x.agent", "{command:?}");
+        let diagnostic = &found[0]["diagnostics"][0];
+        assert_eq!(
+            (&diagnostic["code"], &diagnostic["span"]["start"]["line"]),
+            (&"unknown-tool".into(), &2.into()),
+            "{command:?}"
+        );
+    }
+    assert_eq!(problems(&["eval", "y.agent", "s.yaml"])[0]["file"], "s.yaml");
+    place.write("policy.toml", "[commands]\nalow = []\n");
+    assert_eq!(problems(&["run", "y.agent", "-m", "scripted/rehearsal"])[0]["line"], 2);
+    place.write("convoke.toml", "modle = 1\n");
+    let configuration = problems(&["run", "y.agent"]);
+    assert_eq!(
+        (&configuration[0]["file"], &configuration[0]["line"]),
+        (&"convoke.toml".into(), &1.into()),
+        "{configuration}"
+    );
+}
+
+#[test]
 fn questions_as_json_say_whether_they_are_settled() {
     assert_snapshot!(Place::with([refund(), release()]).seen(&["questions", "--json"]));
 }

@@ -102,7 +102,9 @@ fn programs_get_json() {
     assert_eq!(found["passages"][0]["heading"], "Guide > Leave");
     assert_eq!(found["passages"][0]["lines"], serde_json::json!([9, 9]));
     assert_eq!(json(&["list"])[0]["documents"], 3);
-    assert_eq!(json(&["show", "handbook"])[1]["passages"], 1);
+    let shown = json(&["show", "handbook"]);
+    assert_eq!(shown[1]["passages"], 1);
+    assert!(shown[1]["read_at"].as_str().is_some_and(|time| time.ends_with('Z')), "{shown}");
     assert_eq!(json(&["remove", "handbook"])["removed"], 3);
 }
 

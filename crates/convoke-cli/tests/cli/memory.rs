@@ -56,6 +56,10 @@ fn a_chat_with_a_memory_knows_what_was_said_in_earlier_ones_and_no_other_does() 
         (&known[0]["name"], &known[0]["messages"], &known[1]),
         (&"chat".into(), &6.into(), &Value::Null)
     );
+    let last = known[0]["last"].as_str().expect("times are texts in every document");
+    assert!(last.starts_with("20") && last.ends_with('Z'), "{last}");
+    let misspelt = stderr(&at_home(&place, &[], &["memory", "show", "chta"]));
+    assert!(misspelt.contains("did you mean `chat`?"), "{misspelt}");
 }
 
 #[test]

@@ -267,6 +267,8 @@ fn an_installed_package_is_run_by_its_name_listed_and_removed() {
     assert!(stderr(&missing).contains("there is no file plan@3.0.0"), "{}", stderr(&missing));
 
     packing.does(&["uninstall", "plan@1.10.0"]);
+    let misspelt = packing.convoke(&["uninstall", "paln"]);
+    assert!(stderr(&misspelt).contains("did you mean `plan`?"), "{}", stderr(&misspelt));
     assert_eq!(stdout(&packing.convoke(&["uninstall", "plan"])), "removed plan 1.2.0\n");
     assert_eq!(packing.convoke(&["uninstall", "plan"]).status.code(), Some(3));
     assert!(stderr(&packing.convoke(&["packages"])).contains("no package is installed"));

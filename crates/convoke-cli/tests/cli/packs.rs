@@ -299,6 +299,33 @@ fn a_conversation_in_a_terminal_is_streamed_and_moved_on_by_events() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn keys_that_edit_nothing_are_not_said_to_a_model_and_answers_may_be_quiet() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    place.write("support.pack.yaml", EXAMPLE);
+    place.write("desk.toml", DESK);
+    let talk = ["run", "support.pack.yaml", "-i", "customer=ada", "-m", "scripted/desk.toml", "--id", "desk"];
+    let mut terminal = Terminal::with_results(&place, &[&talk[..], &["-i", "message=hello"]].concat());
+    terminal.wait_for("Which order?");
+    terminal.wait_for("> ");
+    terminal.types("I was charged\u{1b}[D twice");
+    terminal.wait_for("type it again: ");
+    terminal.types("I was charged twice");
+    terminal.wait_for("It will be solved.");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(5), "{seen}");
+    let told = stdout(&place.convoke(&["replay", "desk", "--json"]));
+    assert!(told.contains("I was charged twice") && !told.contains("u001b"), "{told}");
+    let answered = place.convoke(&["answer", "desk", "--text", "I want my money", "--resume", "--quiet"]);
+    assert_eq!(answered.status.code(), Some(5), "{}", stderr(&answered));
+    assert!(!stderr(&answered).contains("agent "), "{}", stderr(&answered));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn what_must_not_be_said_is_not_shown_while_it_comes() {
     use crate::run_terminal::Terminal;
 

@@ -258,6 +258,8 @@ fn what_is_wrong_is_said_before_a_model_is_fetched() {
     place.write("Agentfile", "NAME x\nGOAL b \"Say\"\nRUN main USING b\n");
     let forbidden = place.convoke_with(&["run"], &[("CONVOKE_FORBID_LIVE_MODELS", "1")]);
     assert!(stderr(&forbidden).contains("real models are forbidden here"), "{}", stderr(&forbidden));
+    let said = place.convoke_with(&["chat", "hi"], &[("CONVOKE_FORBID_LIVE_MODELS", "1")]);
+    assert!(stderr(&said).contains("real models are forbidden here"), "{}", stderr(&said));
     assert!(!place.file().exists());
 }
 

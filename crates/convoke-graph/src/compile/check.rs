@@ -122,7 +122,8 @@ pub(super) fn edges(
             if found.is_none() {
                 let message = format!("an edge {field} `{name}`, which is no node of the graph");
                 let finding = Finding::error("unknown-node", format!("{place}/{field}"), message);
-                findings.push(finding.suggest(name, names.keys().copied()));
+                findings
+                    .push(finding.suggest(name, names.keys().copied().chain((field == "to").then_some(END))));
             }
             found
         };

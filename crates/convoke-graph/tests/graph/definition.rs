@@ -43,6 +43,10 @@ fn flowcraft_078_120_what_is_wrong_is_said_all_at_once() {
         ["invalid-condition", "unknown-node", "unknown-entry", "unknown-type"],
         "in the order of the text"
     );
+    let misspelt = graph(json!([passes("a")]), &[("a", "__ned__")]);
+    let (_, findings) = read(&misspelt.to_string(), &NodeTypes::standard());
+    let help = findings.iter().find(|one| one.code == "unknown-node").unwrap().help.as_deref();
+    assert_eq!(help, Some("did you mean `__end__`?"));
 }
 
 #[test]

@@ -7,6 +7,10 @@ use super::activity::{self, REMEMBERED};
 use super::{Activity, LiveMessage, LiveToolCall, NodeKind, NodeState, RunProgress};
 use crate::text;
 
+/// What steps are called that are graphs, and nodes in them that only compute.
+const GRAPH: &str = "graph";
+const COMPUTES: &str = "node";
+
 /// How much of what is being said is remembered.
 const HEARD: usize = 4_000;
 
@@ -139,7 +143,10 @@ impl RunProgress {
     }
 
     fn step_started(&mut self, path: &Path, kind: &str, at: Timestamp) {
-        if let Some(kind) = NodeKind::named(kind) {
+        if kind == GRAPH {
+            self.graphs.insert(path.to_string());
+        }
+        if let Some(kind) = NodeKind::named(kind).or_else(|| self.node_of_graph(path, kind)) {
             let node = self.begun_by(path, kind);
             // The whole begins with the run.
             if node > 0 {
@@ -154,6 +161,12 @@ impl RunProgress {
         } else if let Some(part) = activity::part(kind) {
             self.nodes[node].does(path.as_str(), part);
         }
+    }
+
+    /// Nodes that ask, call or wait are shown; what only computes is over before it could be read.
+    fn node_of_graph(&self, path: &Path, kind: &str) -> Option<NodeKind> {
+        let (graph, _) = path.as_str().rsplit_once('/')?;
+        (kind != COMPUTES && self.graphs.contains(graph)).then_some(NodeKind::Node)
     }
 
     fn step_ended(&mut self, path: &Path, end: &StepEnd, at: Timestamp) {

@@ -35,6 +35,8 @@ pub enum NodeKind {
     Convergence,
     /// An agent that pursues goals.
     Agent,
+    /// A node of a graph. Its steps are called by what they do, so it is known by the graph it is in.
+    Node,
 }
 
 impl NodeKind {
@@ -49,6 +51,7 @@ impl NodeKind {
             Self::Goal => "goal",
             Self::Convergence => "convergence",
             Self::Agent => "agent",
+            Self::Node => "node",
         }
     }
 

@@ -1,6 +1,6 @@
 //! The tree of a run under way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use convoke_core::{EffectKind, Path, RunStatus, Segment, Timestamp};
 
@@ -13,6 +13,8 @@ pub struct RunProgress {
     pub(super) nodes: Vec<ProgressNode>,
     /// Which node a step that was begun is.
     pub(super) at: HashMap<Path, usize>,
+    /// Where graphs are, whose steps are nodes.
+    pub(super) graphs: HashSet<String>,
     /// Calls of tools that are known, by who makes them: ids are unique only in a conversation.
     pub(super) calls: HashMap<(usize, String), LiveToolCall>,
     /// Questions that are open, and who asks them.
@@ -52,6 +54,7 @@ impl RunProgress {
         let mut progress = Self {
             nodes: Vec::new(),
             at: HashMap::new(),
+            graphs: HashSet::new(),
             calls: HashMap::new(),
             questions: HashMap::new(),
             past: Vec::new(),

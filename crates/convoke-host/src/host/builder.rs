@@ -24,6 +24,14 @@ pub struct HostBuilder {
     downloads: DownloadObserver,
 }
 
+/// What messages call a file that is no Agentfile, by its name and what is in it: `pack`, `graph`.
+#[must_use]
+pub fn other_kind(name: &str, bytes: &[u8]) -> Option<&'static str> {
+    let kinds = own_kinds();
+    let kind = kinds.iter().find(|kind| kind.recognizes(name, bytes))?;
+    (kind.name() != AgentfileKind.name()).then(|| kind.title())
+}
+
 /// The kinds of files that every host knows.
 pub(crate) fn own_kinds() -> Vec<Arc<dyn DefinitionKind>> {
     vec![Arc::new(PackKind), Arc::new(GraphKind), Arc::new(AgentfileKind)]

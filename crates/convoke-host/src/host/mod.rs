@@ -35,6 +35,7 @@ use crate::tools::{RunTools, ToolEnvironment};
 use crate::{Checkup, ConfiguredServers, HostError, Manifest, RunOrigin, mcp, store};
 
 pub use builder::HostBuilder;
+pub use builder::other_kind;
 pub(crate) use builder::own_kinds;
 pub use options::{GoOnOptions, StartOptions};
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use convoke_config::{Config, Local};
 use convoke_core::{
-    CallContext, IdempotencyKey, Model, ModelError, ModelErrorKind, ModelParams, ModelRequest, Path,
-    ReplyBuilder, RunId,
+    CallContext, FORBID_LIVE_MODELS, IdempotencyKey, Model, ModelError, ModelErrorKind, ModelParams,
+    ModelRequest, Path, ReplyBuilder, RunId,
 };
 use convoke_models::choose::ModelChoice;
 use convoke_models::resilience::{Deferred, Fallback};
@@ -191,6 +191,7 @@ impl Models {
     pub fn check(&self, name: &ModelName) -> Result<(), HostError> {
         match name {
             name if self.own(name).is_some() => Ok(()),
+            ModelName::Local { .. } if forbids_live_models() => Err(forbidden(name)),
             ModelName::Local { model } => local::check(model),
             _ => Ok(self.connector().connect(name).map(drop)?),
         }
@@ -210,6 +211,15 @@ impl Models {
     }
 }
 
+/// Whether real models are forbidden in this process.
+fn forbids_live_models() -> bool {
+    std::env::var(FORBID_LIVE_MODELS).is_ok_and(|value| !value.is_empty() && value != "0")
+}
+
+fn forbidden(name: &ModelName) -> HostError {
+    HostError::ForbiddenModel { model: name.to_string() }
+}
+
 async fn open(
     connector: &Connector,
     settings: Local,
@@ -218,6 +228,7 @@ async fn open(
     tell: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Arc<dyn Model>, HostError> {
     match name {
+        ModelName::Local { .. } if forbids_live_models() => Err(forbidden(name)),
         ModelName::Local { model } => local::open(model, settings, downloads, tell).await,
         _ => Ok(connector.connect(name)?),
     }

@@ -8,6 +8,7 @@ use convoke_machine::pack::CompiledPack;
 use convoke_machine::pack::composition::Action;
 use convoke_machine::pack::model::Eval;
 use convoke_machine::workflow::Orchestration;
+use convoke_text::nearest;
 use serde_json::{Map, Value};
 
 use super::STATE;
@@ -99,5 +100,9 @@ pub(super) fn check_state(pack: &CompiledPack, name: &str) -> Result<(), String>
         return Ok(());
     }
     let known: Vec<&str> = states().map(|state| &*state.name).collect();
-    Err(format!("the workflow has no state `{name}` to begin in; there are {}", known.join(", ")))
+    let advice = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", known.join(", ")),
+    };
+    Err(format!("the workflow has no state `{name}` to begin in; {advice}"))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{Model, ModelError};
+use convoke_text::read_bounded;
 
 use super::name::REHEARSAL;
 use super::{
@@ -16,6 +17,9 @@ use crate::price::{PriceError, PriceTable};
 use crate::provider::{ProviderModel, ProviderSettings, TimeLimits};
 use crate::resilience::{Attempts, Retrying};
 use crate::scripted::{ScriptError, ScriptedModel};
+
+/// No table of prices is larger.
+const LARGEST_PRICES: u64 = 8 << 20;
 
 /// Makes models: the right protocol, the key, the price, the gate, and retries around it.
 #[derive(Debug, Clone)]
@@ -226,7 +230,8 @@ impl Connector {
     pub fn prices(&self) -> Result<PriceTable, ConnectError> {
         let Some(path) = &self.config.prices else { return Ok(PriceTable::builtin()) };
         let place = || path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConnectError::Config {
+        let text = std::fs::File::open(path).and_then(|file| read_bounded(file, LARGEST_PRICES));
+        let text = text.map_err(|error| ConnectError::Config {
             place: place(),
             message: format!("these prices cannot be read: {error}"),
         })?;

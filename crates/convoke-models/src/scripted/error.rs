@@ -19,7 +19,10 @@ pub enum ScriptError {
         source: io::Error,
     },
     /// The file's name does not say which language it is in.
-    #[error("script `{}` is neither TOML nor JSON by its name. Let it end in `.toml` or `.json`", file.display())]
+    #[error(
+        "script `{}` is neither TOML nor JSON by its name. Let it end in `.toml` or `.json`; `scripted/rehearsal` needs no file",
+        file.display()
+    )]
     UnknownFormat {
         /// The file.
         file: PathBuf,

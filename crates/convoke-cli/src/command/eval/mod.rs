@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::arguments::Arguments;
 use crate::configuration;
-use crate::diagnostics::tell;
+use crate::diagnostics::{problems, tell, valid};
 use crate::failure::Failure;
 use crate::files;
 use crate::host;
@@ -45,6 +45,7 @@ pub(crate) async fn run(
     let host = host::of(arguments, configuration::load(arguments)?)?;
     let loaded = host.load(&wanted.file)?;
     tell(&loaded.source, &loaded.diagnostics, output);
+    valid(&loaded)?;
     let scenarios = checked(wanted, &loaded, output)?;
     let mut options = options(wanted);
     options.replies = wanted.replies.as_deref().map(|path| replies(path, output)).transpose()?;
@@ -139,8 +140,9 @@ fn checked(
         0 => Ok(scenarios),
         _ => {
             let all = count(scenarios.len());
-            let problems = counted(errors, warnings);
-            Err(Failure::failed(format!("{invalid} of {all} cannot be run: {problems}")))
+            let counts = counted(errors, warnings);
+            let files = scenarios.iter().map(|one| (&one.source, &one.diagnostics));
+            Err(Failure::failed(format!("{invalid} of {all} cannot be run: {counts}")).of(problems(files)))
         }
     }
 }

@@ -279,7 +279,7 @@ fn is_now(progress: &RunProgress, row: &ProgressNode) -> bool {
 }
 
 fn is_told(row: &ProgressNode, verbose: bool) -> bool {
-    verbose || matches!(row.kind, NodeKind::Goal | NodeKind::Convergence | NodeKind::Agent)
+    verbose || matches!(row.kind, NodeKind::Goal | NodeKind::Convergence | NodeKind::Agent | NodeKind::Node)
 }
 
 fn named(row: &ProgressNode) -> String {
