@@ -17,13 +17,18 @@ const BRANCHES: usize = 998;
 
 /// A graph whose nodes each add one to `n`.
 fn graph(definition: GraphDefinition) -> Graph {
+    let add = func("add", |board: &mut Board| {
+        let count = board.get("n").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        board.set("n", count + 1).expect("a name of ours");
+    });
+    let equipment = GraphEquipment::default().with_step("add", std::sync::Arc::new(add));
     let compiled = CompiledGraph::new(definition, &NodeTypes::standard()).expect("it can be run");
-    compiled.equip(GraphEquipment::default()).expect("it lacks nothing")
+    compiled.equip(equipment).expect("it lacks nothing")
 }
 
 fn chain() -> Graph {
     let nodes = (0..10).fold(GraphDefinition::new("chain", "n0"), |graph, index| {
-        graph.node(format!("n{index}"), "assigner", adds_one())
+        graph.node(format!("n{index}"), "step", adds_one())
     });
     graph((1..10).fold(nodes, |graph, index| graph.edge(format!("n{}", index - 1), format!("n{index}"))))
 }
@@ -32,7 +37,7 @@ fn diamond() -> Graph {
     let start = GraphDefinition::new("diamond", "start").node("start", "passthrough", serde_json::json!({}));
     let mut forked = (0..BRANCHES).fold(start, |graph, index| {
         let node = format!("n{index}");
-        graph.node(&node, "assigner", adds_one()).edge("start", &node).edge(node, "join")
+        graph.node(&node, "step", adds_one()).edge("start", &node).edge(node, "join")
     });
     forked.max_nodes = BRANCHES as u64 + 2;
     forked.max_branches = BRANCHES;
@@ -40,7 +45,7 @@ fn diamond() -> Graph {
 }
 
 fn adds_one() -> serde_json::Value {
-    serde_json::json!({"assignments": [{"target": "n", "expression": "(n ?? 0) + 1"}]})
+    serde_json::json!({"step": "add"})
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,5 +1,6 @@
 //! One node as a step: passed over or run, with its references resolved, and where one goes from there.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub(super) struct NodeStep {
     work: Arc<dyn Node>,
     /// What it reads and writes, by its configuration.
     ports: PortsOf,
+    /// Both, if nothing in the configuration refers to the board.
+    known: Option<(Value, Ports)>,
     kind: &'static str,
     bounds: Bounds,
     max_branches: usize,
@@ -44,7 +47,9 @@ impl NodeStep {
         let mut bounds = Bounds::default();
         bounds.timeout = node.timeout;
         let kind = kind_of(&node.definition.kind);
-        let step = Self { node: node.clone(), work, ports, kind, bounds, max_branches };
+        let known = (!reference::has_references(&node.config())).then(|| node.config());
+        let known = known.map(|config| (config.clone(), ports(&config)));
+        let step = Self { node: node.clone(), work, ports, known, kind, bounds, max_branches };
         if node.definition.retries == 0 {
             return Ok(Arc::new(step));
         }
@@ -64,8 +69,14 @@ impl NodeStep {
             let (name, value) = ("graph.node_skipped".to_owned(), json!({"node": id}));
             scope.emit(EventKind::Custom { name, value }).await;
         } else {
-            let config = reference::resolved(&self.node.config(), &state.board)?;
-            let ports = (self.ports)(&config);
+            let (config, ports) = match &self.known {
+                Some((config, ports)) => (config.clone(), Cow::Borrowed(ports)),
+                None => {
+                    let config = reference::resolved(&self.node.config(), &state.board)?;
+                    let ports = (self.ports)(&config);
+                    (config, Cow::Owned(ports))
+                }
+            };
             if let Some(port) = ports.missing_input(&state.board, &config) {
                 return Err(Error::permanent(format!(
                     "node `{id}` needs `{}`, which is not on the board",

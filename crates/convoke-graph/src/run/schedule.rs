@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use convoke_core::{Canceller, Error, EventKind, Scope, StepNote};
+use convoke_core::{BoxFuture, Canceller, Error, EventKind, Scope, StepNote};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -25,6 +25,8 @@ pub(super) struct Schedule<'a> {
     pub(super) waiting: BTreeMap<usize, Vec<Token>>,
     /// Where paths wait, are or have stopped.
     pub(super) taken: Occupied,
+    /// Nodes that have begun and are not waited for yet.
+    ready: Vec<BoxFuture<'static, Finished>>,
     running: JoinSet<Finished>,
     /// The nodes that run, and the paths that led to them.
     pub(super) active: HashMap<usize, ActiveNode>,
@@ -83,6 +85,7 @@ impl<'a> Schedule<'a> {
             base: board,
             waiting: BTreeMap::from([(entry, vec![first])]),
             taken,
+            ready: Vec::new(),
             running: JoinSet::new(),
             active: HashMap::new(),
             stopped: BTreeMap::new(),
@@ -134,10 +137,21 @@ impl<'a> Schedule<'a> {
                 // Others may have waited for nobody else.
                 continue;
             }
-            let Some(joined) = self.running.join_next().await else { return Ok(()) };
-            let finished = joined.map_err(Error::failed)?;
-            self.settle(finished)?;
+            let Some(finished) = self.next_finished().await else { return Ok(()) };
+            self.settle(finished?)?;
         }
+    }
+
+    /// The next node that has run. One that runs alone takes no task of its own, which would cost more than most of them do.
+    async fn next_finished(&mut self) -> Option<Result<Finished, Error>> {
+        if self.running.is_empty() && self.ready.len() == 1 {
+            return Some(Ok(self.ready.pop()?.await));
+        }
+        for node in self.ready.drain(..) {
+            self.running.spawn(node);
+        }
+        let joined = self.running.join_next().await?;
+        Some(joined.map_err(Error::failed))
     }
 
     /// Begins every node whose time has come.
@@ -211,14 +225,14 @@ impl<'a> Schedule<'a> {
         let own = scope.clone();
         let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
         self.active.insert(node, ActiveNode { token, scope, canceller, left_out: None });
-        self.running.spawn(async move {
+        self.ready.push(Box::pin(async move {
             tell_joined(&own, joined).await;
             if let Some(within) = within.filter(|within| within != &json!([])) {
                 own.emit(EventKind::Custom { name: "graph.branch".to_owned(), value: within }).await;
             }
             let result = own.composing().enter(&*step, &mut activation).await;
             Finished { node, activation, result }
-        });
+        }));
         Ok(())
     }
 
