@@ -92,7 +92,7 @@ fn goals_of_an_agentfile_conversations_of_a_pack_and_graphs_have_the_same_memory
         "nodes": [{"id": "llm", "type": "llm"}, {"id": "out", "type": "answer"}],
         "edges": [{"from": "llm", "to": "out"}],
     });
-    place.write("ask.graph.json", &graph.to_string());
+    place.write("ask.graph.json", graph.to_string());
     let question = ["ask.graph.json", "-i", "query=What is the name of my cat?"];
     assert_eq!(run(&question), "Noted.", "nobody named a memory");
     assert_eq!(run(&[&question[..], &["-i", "memory=ann"]].concat()), "Ada.");
