@@ -9,6 +9,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 use convoke_core::RunId;
 use convoke_history::account::ItemKind;
 use convoke_history::{DisplayStatus, When};
+use convoke_host::stored::StoreUse;
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::{EvalArguments, KnowledgeCommand, MemoryCommand, PolicyCommand, StoreCommand};
@@ -174,23 +175,23 @@ pub(crate) enum StoredCommand {
 }
 
 impl StoredCommand {
-    /// Whether it makes the store if there is none: what is to run all the time can be started before the first run.
-    pub(crate) fn makes_store(&self) -> bool {
-        matches!(self, Self::Attend(attend) if !attend.once)
-    }
-
-    /// Whether it changes nothing in the store, which then need not be writable.
-    pub(crate) fn only_reads(&self) -> bool {
+    /// What it does with the store.
+    pub(crate) fn usage(&self) -> StoreUse {
         match self {
-            Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions | Self::Attach(_) => true,
-            Self::Purge(purge) => purge.dry_run,
+            Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions | Self::Attach(_) => {
+                StoreUse::Read
+            }
+            Self::Purge(purge) if purge.dry_run => StoreUse::Read,
+            // What is to run all the time can be started before the first run.
+            Self::Attend(attend) if !attend.once => StoreUse::Make,
             Self::Fork(_)
             | Self::Attend(_)
             | Self::Answer(_)
             | Self::Resume(_)
             | Self::Send(_)
             | Self::Cancel(_)
-            | Self::Rm(_) => false,
+            | Self::Rm(_)
+            | Self::Purge(_) => StoreUse::Change,
         }
     }
 }
@@ -518,7 +519,7 @@ pub(crate) struct Fork {
     #[arg(long, value_name = "N")]
     pub(crate) at: u64,
     /// The new run's id.
-    #[arg(long, value_name = "NEW", value_parser = crate::select::new_id)]
+    #[arg(long, value_name = "NEW", value_parser = convoke_host::stored::new_run_id)]
     pub(crate) id: Option<RunId>,
     /// What the model said, or the tool gave, instead. It is written down as it is: a fork does not know the run's secrets.
     #[arg(long, value_name = "TEXT", conflicts_with = "outcome")]

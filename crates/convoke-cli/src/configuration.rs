@@ -12,7 +12,7 @@ use crate::terminal::Output;
 
 /// Everything that is configured.
 pub(crate) fn load(arguments: &Arguments) -> Result<Config, Failure> {
-    loader(arguments).load().map_err(Failure::configuration)
+    Ok(loader(arguments).load()?)
 }
 
 /// How it is read.

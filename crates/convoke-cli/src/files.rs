@@ -37,13 +37,10 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// What to do about a file that could not be replaced.
-pub(crate) const UNCHANGED: &str =
-    "check its permissions, and that the disk is not full; the file is as it was";
-
 /// Writes a file so that there is always a whole one: the old or the new.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     replace_file(path, text.as_bytes(), NewFile::Private).map_err(|error| {
-        Failure::failed(format!("{} cannot be written: {error}", path.display())).hint(UNCHANGED)
+        Failure::failed(format!("{} cannot be written: {error}", path.display()))
+            .hint("check its permissions, and that the disk is not full; the file is as it was")
     })
 }

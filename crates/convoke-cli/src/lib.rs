@@ -28,14 +28,12 @@
 //! | `command`, `package` | one module per command |
 //! | `chat` | conversations: who types, and what is seen |
 //! | `run` | running files: prompts, a person, signals, the result |
-//! | `render` | questions and calls in doubt, with the commands that settle them |
 //! | `terminal`, `human` | colours, screens, standard output; numbers for people |
 //! | `configuration`, `host`, `store`, `session` | the configuration, the host and the store as the command line says |
-//! | `select`, `fork_advice` | which run is meant; which fork helps one that cannot be resumed |
 //! | `wizard` | the questions of `convoke init` |
 //! | `diagnostics`, `logging`, `weights` | mistakes in files, the log, downloads |
-//! | `files`, `page_file`, `shell` | files of the user, pages among them; words for a shell |
-//! | `failure` | errors, hints, exit codes |
+//! | `files`, `page_file` | files of the user, pages among them |
+//! | `failure` | failures, exit codes |
 //!
 //! **What it must never do.** Decide what a run may do, keep anything of it, or assemble one: that is the host's.
 
@@ -46,18 +44,14 @@ mod configuration;
 mod diagnostics;
 mod failure;
 mod files;
-mod fork_advice;
 mod help;
 mod host;
 mod human;
 mod logging;
 mod package;
 mod page_file;
-mod render;
 mod run;
-mod select;
 mod session;
-mod shell;
 mod store;
 mod terminal;
 mod usage_error;
@@ -89,7 +83,7 @@ pub fn main() -> ExitCode {
         Err(Failure::Ended(exit)) => exit.into(),
         Err(Failure::Reported(report)) => {
             output.report(&report);
-            report.exit.into()
+            Exit::from(report.kind).into()
         }
     }
 }
@@ -142,7 +136,7 @@ fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
     let result = match &arguments.command {
         Command::Run(run) => runtime.block_on(command::run_agentfile(arguments, run, output)),
         Command::Chat(chat) => runtime.block_on(command::chat(arguments, chat, output)),
-        Command::Model(model) => runtime.block_on(command::model(arguments, model, output)),
+        Command::Model(model) => runtime.block_on(command::model(model, output)),
         Command::Mcp(mcp) => runtime.block_on(command::mcp(arguments, mcp, output)),
         Command::Knowledge(knowledge) => runtime.block_on(command::knowledge(arguments, knowledge, output)),
         Command::Memory(memory) => runtime.block_on(command::memory(arguments, memory, output)),
@@ -157,13 +151,10 @@ fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
         Command::Compile(compile) => command::compile(arguments, compile, output),
         Command::Eval(eval) => runtime.block_on(command::eval(arguments, eval, output)),
         Command::Completions { shell } => command::completions(*shell, output),
-        Command::Man { folder } => command::man(folder.as_deref(), arguments, output),
+        Command::Man { folder } => command::man(folder.as_deref(), output),
         Command::Package(package) => package::command(arguments, package, output),
         Command::Stored(stored) => {
-            let mut session = match stored.makes_store() {
-                true => Session::open_or_make(arguments, output)?,
-                false => Session::open(arguments, stored, output)?,
-            };
+            let mut session = Session::open(arguments, stored.usage(), output)?;
             runtime.block_on(command::run(&mut session, stored, arguments))
         }
     };

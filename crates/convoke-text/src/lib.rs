@@ -14,6 +14,7 @@ mod invisible;
 pub mod keyed;
 pub mod redaction;
 pub mod secret_fragments;
+mod shell;
 mod shorten;
 mod suggest;
 pub mod template;
@@ -21,5 +22,6 @@ pub mod xdg;
 
 pub use hex::hex;
 pub use invisible::is_invisible;
+pub use shell::shell_quoted;
 pub use shorten::one_line_of;
 pub use suggest::nearest;

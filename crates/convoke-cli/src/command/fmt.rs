@@ -2,6 +2,7 @@
 
 use convoke_goals::agentfile::{Source, format};
 use convoke_host::{bytes_of, is_standard_input};
+use convoke_text::shell_quoted;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
@@ -9,7 +10,6 @@ use crate::arguments::{Arguments, Fmt};
 use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::files;
-use crate::shell;
 use crate::terminal::{Output, Rich, Tone, text};
 
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
         let changed = before != after;
         results.push(Formatted { file: name.clone(), changed, error: None });
         if changed {
-            unformatted.push(shell::quoted(&path.display().to_string()));
+            unformatted.push(shell_quoted(&path.display().to_string()));
         }
         if wanted.check {
             if changed && !arguments.json {

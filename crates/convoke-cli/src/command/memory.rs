@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::terminal::{Align, Column, Output, Rich, Table, Tone, text};
+use crate::terminal::{Output, Rich, Tone, text};
 use crate::{host, human};
 
 /// What is done about conversations that are remembered.
@@ -35,7 +35,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let memory = host::load(arguments)?.memory()?;
     match command {
-        MemoryCommand::List => list(arguments, &memory.conversations().await?, output),
+        MemoryCommand::List => output.show(&*memory.conversations().await?),
         MemoryCommand::Show { name } => {
             let known = memory.conversations().await?.into_iter().find(|one| one.name == *name);
             let known = known.ok_or_else(|| unknown(name))?;
@@ -43,10 +43,8 @@ pub(crate) async fn run(
         }
         MemoryCommand::Remove { name } => {
             let said = memory.forget_conversation(name).await?.ok_or_else(|| unknown(name))?;
-            if arguments.json {
-                return output.json(&json!({"name": name, "removed": said}));
-            }
-            output.plain(&text::clean(&format!("{name}: {} forgotten", human::count(said, "message"))))
+            let line = format!("{name}: {} forgotten", human::count(said, "message"));
+            output.give(&json!({"name": name, "removed": said}), line)
         }
     }
 }
@@ -54,34 +52,6 @@ pub(crate) async fn run(
 fn unknown(name: &str) -> Failure {
     Failure::not_found(format!("nothing is remembered under `{}` in this workspace", text::clean(name)))
         .hint("`convoke memory list` lists what is")
-}
-
-fn list(arguments: &Arguments, known: &[RememberedConversation], output: &mut Output) -> Result<(), Failure> {
-    if arguments.json {
-        let all = known.iter().map(|one| {
-            json!({"name": one.name, "messages": one.remarks, "summary": one.summary, "last": one.last})
-        });
-        return output.json(&all.collect::<Vec<_>>());
-    }
-    if known.is_empty() {
-        output.note("nothing is remembered in this workspace; `convoke chat --memory` remembers");
-        return Ok(());
-    }
-    let mut table = Table::new([
-        Column::new("name", Align::Left),
-        Column::new("messages", Align::Right),
-        Column::new("last", Align::Left),
-        Column::new("in short", Align::Left).yielding(20),
-    ]);
-    for one in known {
-        table.row([
-            (Tone::Strong, text::one_line(&one.name)),
-            (Tone::Plain, one.remarks.to_string()),
-            (Tone::Plain, one.last.map_or_else(String::new, human::moment)),
-            (Tone::Faint, text::one_line(one.summary.as_deref().unwrap_or_default())),
-        ]);
-    }
-    table.lines(output.width()).iter().try_for_each(|line| output.line(line))
 }
 
 async fn show(

@@ -34,10 +34,8 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Purge, store: &Pa
         }
     }
     delete_notes(store, &deleted).await?;
-    if session.json {
-        return session.output.json(&json!({"dry_run": false, "deleted": deleted.len(), "runs": deleted}));
-    }
-    session.output.plain(&format!("deleted {}", human::count(deleted.len() as u64, "run")))
+    let line = format!("deleted {}", human::count(deleted.len() as u64, "run"));
+    session.output.give(&json!({"dry_run": false, "deleted": deleted.len(), "runs": deleted}), line)
 }
 
 async fn records(session: &Session<'_>, ids: &[RunId]) -> Result<Vec<RunRecord>, Failure> {

@@ -4,7 +4,6 @@ use convoke_history::OpenQuestion;
 use convoke_history::json::QuestionView;
 
 use crate::failure::Failure;
-use crate::render::open_question;
 use crate::session::Session;
 use crate::terminal::{Rich, Tone};
 
@@ -29,7 +28,7 @@ pub(super) fn write_questions(session: &mut Session<'_>, questions: &[OpenQuesti
         }
         let run = Rich::new(Tone::Faint, "run ").with(Tone::Strong, open.pending.run.as_str());
         session.output.line(&run)?;
-        for line in open_question(session, open, false) {
+        for line in session.open_question(open, session.output.width(), false) {
             session.output.line(&line)?;
         }
     }

@@ -10,7 +10,6 @@ use convoke_history::lines::RecordLines;
 use crate::arguments::Replay;
 use crate::failure::Failure;
 use crate::page_file;
-use crate::select;
 use crate::session::Session;
 use crate::terminal::{Rich, Tone, text};
 
@@ -20,12 +19,12 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
             "`--json`, `--jsonl` and `--html` are three forms of one record: choose one",
         ));
     }
-    let record = select::run(session, &arguments.run).await?;
+    let record = session.find(&arguments.run).await?;
     let history = History::load(&*session.store, &record.id).await?;
     if let Some(at) = arguments.at
         && (at == 0 || at > history.last_seq())
     {
-        return Err(super::fork::no_entry(session, &history, at));
+        return Err(session.no_entry(&history, at).into());
     }
     let gist = convoke_host::gist(&history);
     if arguments.jsonl {

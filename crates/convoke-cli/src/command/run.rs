@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convoke_core::WhenBusy;
 use convoke_goals::GoalState;
 use convoke_goals::agentfile::model::Input;
+use convoke_host::stored::StoreUse;
 use convoke_host::tools::ServerStartup;
 use convoke_host::{GivenInputs, PreparedRun, StartOptions, is_standard_input, user_name};
 use serde_json::json;
@@ -73,7 +74,7 @@ pub(crate) async fn run(
              `convoke store move --to PATH` at any time"
         ));
     }
-    let mut session = Session::open_or_make(arguments, output)?;
+    let mut session = Session::open(arguments, StoreUse::Make, output)?;
     let created = prepared.create(&*session.store, wanted.id.clone(), Some(user_name())).await;
     let run = created.map_err(|error| match error {
         convoke_host::HostError::Store(convoke_core::StoreError::Exists { run }) => {

@@ -9,14 +9,12 @@ use serde_json::{Value, json};
 
 use crate::arguments::Send;
 use crate::failure::Failure;
-use crate::fork_advice;
-use crate::select;
 use crate::session::Session;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(), Failure> {
     let payload = payload(arguments)?;
-    let record = select::run(session, &arguments.run).await?;
-    if fork_advice::is_cancelled_for_good(&record) {
+    let record = session.find(&arguments.run).await?;
+    if convoke_host::is_cancelled_for_good(&record) {
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
     }
     let by = arguments.by.clone().unwrap_or_else(convoke_host::user_name);

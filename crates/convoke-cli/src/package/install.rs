@@ -2,12 +2,12 @@
 
 use convoke_host::{in_words, installed_packages};
 use convoke_package::{InstallOptions, Package};
+use convoke_text::shell_quoted;
 use serde_json::json;
 
 use super::arguments::Install;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::shell;
 use crate::terminal::text::one_line;
 use crate::terminal::{Output, Rich, Tone};
 
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
             },
             Some(_) => installed.path.join("Agentfile").display().to_string(),
         };
-        output.note(&format!("`convoke run {}` runs it", shell::quoted(&what)));
+        output.note(&format!("`convoke run {}` runs it", shell_quoted(&what)));
     }
     Ok(())
 }

@@ -10,12 +10,11 @@ use serde_json::json;
 
 use super::arguments::Pack;
 use super::title;
-use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::human;
 use crate::terminal::{Output, Rich, Tone};
 
-pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn run(wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
     let mut options = PackOptions::default();
     options.key = wanted.key.as_ref().map(SigningKey::read).transpose()?;
     options.version = wanted.version.clone();
@@ -36,26 +35,18 @@ pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> 
         .map_or_else(TrustStore::default, |key| TrustStore::default().with("you", key.public()));
     let verification = package.verify(&trust);
     let files = package.list()?;
-    if arguments.json {
-        let left_out: Vec<_> =
-            packed.excluded.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
-        return output.json(&json!({
-            "path": path,
-            "bytes": bytes.len(),
-            "manifest": package.manifest(),
-            "signature": verification,
-            "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
-            "left_out": left_out,
-        }));
-    }
+    let document = json!({
+        "path": path,
+        "bytes": bytes.len(),
+        "manifest": package.manifest(),
+        "signature": verification,
+        "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
+        "left_out": packed.excluded,
+    });
     let size = human::bytes(bytes.len() as u64);
     let count = human::count(files.len() as u64, "file");
-    output.line(
-        &Rich::new(Tone::Strong, path.display().to_string()).with(
-            Tone::Plain,
-            format!("  {}, {count}, {size}, {}", title(&package), in_words(&verification)),
-        ),
-    )
+    let said = format!("  {}, {count}, {size}, {}", title(&package), in_words(&verification));
+    output.give(&document, Rich::new(Tone::Strong, path.display().to_string()).with(Tone::Plain, said))
 }
 
 /// The time that builds which can be repeated are said to be made at.

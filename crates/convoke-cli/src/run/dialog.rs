@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use convoke_core::{Answer, Decision, PendingQuestion, Question, QuestionKind};
 use convoke_host::chat::TURN;
+use convoke_host::stored::{question_body, question_brief};
 use convoke_host::{json_answer, media_answer};
 use serde_json::Value;
 
-use crate::render;
 use crate::terminal::{Rich, Tone, text};
 
 /// A question being asked.
@@ -104,11 +104,7 @@ impl Dialog {
             .with(Tone::Faint, format!("  ({})", text::one_line(&self.question.path.to_string())));
         let mut lines = vec![Rich::default()];
         lines.extend(title.wrap(Some(self.width), 2));
-        lines.extend(render::question_brief(
-            &self.question.question,
-            Some(self.width),
-            "type v to see all of it",
-        ));
+        lines.extend(question_brief(&self.question.question, Some(self.width), "type v to see all of it"));
         if let Some(rule) = &self.always {
             let rule = format!("  always: {}", text::one_line(rule));
             let rule = text::wrap_sentence(&rule, Some(self.width), 4);
@@ -188,7 +184,7 @@ impl Dialog {
             };
         }
         if is(&["v", "view", "view all"]) {
-            return DialogStep::More(render::question_body(&self.question.question, Some(self.width)));
+            return DialogStep::More(question_body(&self.question.question, Some(self.width)));
         }
         if is(&["l", "later"]) {
             return DialogStep::Later;

@@ -5,13 +5,14 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
+use convoke_core::{Model, RunId, WhenBusy};
 use convoke_goals::agentfile::Agentfile;
 use convoke_history::History;
 use convoke_history::progress::RunProgress;
 use convoke_host::models::Models;
 use convoke_host::store::is_told_to_end;
-use convoke_host::{ExecutionOptions, PreparedRun, user_name};
+use convoke_host::stored::ESTIMATED;
+use convoke_host::{ExecutionOptions, FailureKind, FailureReport, HostError, PreparedRun, user_name};
 use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};
@@ -26,11 +27,7 @@ use crate::arguments::Color;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::terminal::{Output, Spinner};
-use crate::{fork_advice, host, logging};
-
-/// What the user should know about a run in which a model did not say what it used.
-pub(crate) const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
-                         back, and limits hold by that";
+use crate::{host, logging};
 
 /// Gets hold of the model of a run. One that runs in this process is fetched first if need be.
 pub(crate) async fn load(prepared: &mut PreparedRun, output: &mut Output) -> Result<(), Failure> {
@@ -47,13 +44,13 @@ pub(crate) async fn open(
     models: &Models,
     name: &ModelName,
     output: &mut Output,
-) -> Result<Arc<dyn Model>, Failure> {
+) -> Result<Arc<dyn Model>, HostError> {
     let mut waiting = waiting(Some(name));
     let mut tell = |note: &str| {
         waiting.end();
         output.note(note);
     };
-    Ok(models.open(name, &mut tell).await?)
+    models.open(name, &mut tell).await
 }
 
 /// Gigabytes are read before a model in this process can answer.
@@ -134,33 +131,17 @@ pub(crate) async fn go_on(
                 notes.push(ESTIMATED.to_owned());
             }
             let policys = outcome.error.as_ref().and_then(|error| after.prepared.limit_of(error));
-            let cancelled = match outcome.status {
-                RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
-                _ => None,
-            };
-            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet, said };
+            let about = RunNotes { policys, notes, is_quiet: common.quiet, said };
             result::give(session, &after.prepared, format, &outcome, about).await
         }
         // Somebody may have cancelled it since it was looked at, or do so at this moment.
         Err(_) if is_told_to_end(&*session.store, &run).await.unwrap_or(false) => {
-            Err(Failure::cancelled(format!("run {run} was cancelled meanwhile")))
+            let message = format!("run {run} was cancelled meanwhile");
+            Err(FailureReport::new(FailureKind::Cancelled, message).into())
         }
         Err(failure) => Err(failure),
     };
     let telemetry = after.close().await;
     logging::finish(&telemetry, session.output).await;
     given
-}
-
-/// Why a run was cancelled for good, if it was.
-pub(crate) async fn why_cancelled<S>(
-    session: &Session<'_>,
-    outcome: &Outcome<S>,
-) -> Result<Option<String>, Failure> {
-    let record = session.store.run(&outcome.run).await?;
-    let reason = match outcome.error.as_ref().map(Error::root) {
-        Some(Error::Cancelled(reason)) => reason.to_string(),
-        _ => "for good".to_owned(),
-    };
-    Ok(record.filter(fork_advice::is_cancelled_for_good).map(|_| reason))
 }

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use convoke_config::Config;
 use convoke_host::store::has_runs;
+use convoke_host::stored::LAST;
+use convoke_text::shell_quoted;
 
 use crate::arguments::{Arguments, Command, StoredCommand};
 use crate::failure::Failure;
-use crate::select::LAST;
-use crate::shell;
 use crate::terminal::{Output, text};
 
 /// Takes the file of earlier versions if it has the runs that a command is about, and the project's own has not.
@@ -73,7 +73,7 @@ fn wanted(command: &Command) -> Option<&str> {
 /// Whoever lists runs is told that there are others.
 fn note_others(earlier: &Path, arguments: &Arguments, output: &mut Output) {
     if matches!(&arguments.command, Command::Stored(StoredCommand::Runs(_) | StoredCommand::Questions)) {
-        let shown = shell::quoted(&text::clean(&earlier.display().to_string()));
+        let shown = shell_quoted(&text::clean(&earlier.display().to_string()));
         output.note(&format!(
             "there are runs of earlier versions as well: `convoke --store {shown} runs` lists them, and `convoke store move --to PATH` takes \
              them to another file"

@@ -4,13 +4,15 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
-use convoke_config::{Problems, Style};
 use convoke_history::lines::Paint;
+use convoke_host::view::View;
+use convoke_host::{FailureReport, FileProblems};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{Palette, Rich, Table, Tone, text};
 use crate::arguments::Color;
-use crate::failure::{Failure, FileProblems, Report};
+use crate::failure::{Failure, error_json};
 
 /// Narrower than this, lines are broken by the terminal rather than made unreadable by us.
 const NARROWEST: usize = 40;
@@ -133,19 +135,26 @@ impl Output {
         self.explanation(line.trim_end());
     }
 
-    /// What is wrong, or odd, about the configuration, on standard error.
-    pub(crate) fn problems(&mut self, problems: &Problems) {
-        let style = Style { color: self.colors_notes(), width: self.width.unwrap_or(100) };
-        self.explanation(&problems.render(style));
+    /// What is wrong with a file, with its places, on standard error.
+    pub(crate) fn problems(&mut self, problems: &FileProblems) {
+        self.explanation(&problems.render(self.colors_notes(), self.width.unwrap_or(100)));
     }
 
-    /// What is wrong with a file, with its places.
-    pub(crate) fn file_problems(&mut self, problems: &FileProblems) {
-        match problems {
-            FileProblems::Configuration(problems) => self.problems(problems),
-            FileProblems::Policy(errors) => {
-                self.explanation(&errors.render(self.colors_notes(), self.width().unwrap_or(100)));
-            }
+    /// A result: its document if JSON is wanted, and otherwise its lines and notes.
+    pub(crate) fn show(&mut self, view: &(impl View + ?Sized)) -> Result<(), Failure> {
+        if self.documents.is_some() {
+            return self.json(&view.document());
+        }
+        self.lines(&view.lines(self.width))?;
+        view.notes().iter().for_each(|note| self.note(note));
+        Ok(())
+    }
+
+    /// A result: this document if JSON is wanted, and otherwise this line.
+    pub(crate) fn give(&mut self, document: &impl Serialize, line: impl Into<Rich>) -> Result<(), Failure> {
+        match self.documents {
+            Some(_) => self.json(&json!(document)),
+            None => self.line(&line.into()),
         }
     }
 
@@ -179,16 +188,18 @@ impl Output {
     }
 
     /// An error with its hints, on standard error; where JSON was asked for and is not given yet, also as the result.
-    pub(crate) fn report(&mut self, report: &Report) {
+    pub(crate) fn report(&mut self, report: &FailureReport) {
         // What was printed before the failure is still a result. If it cannot be written there is nobody to tell.
         let _ = match self.documents.filter(|_| !self.has_document) {
-            Some(Documents::One) => self.json(&report.as_json(None)),
-            Some(Documents::Lines) => self.last_json_line(&report.as_json(Some("error"))),
+            Some(Documents::One) => self.json(&json!({"error": error_json(Some(report))})),
+            Some(Documents::Lines) => {
+                self.last_json_line(&json!({"error": error_json(Some(report)), "type": "error"}))
+            }
             None => Ok(()),
         };
         let _ = self.flush();
         if let Some(problems) = &report.problems {
-            self.file_problems(problems);
+            self.problems(problems);
         }
         self.labelled("error", Tone::Bad, &report.message);
         for detail in &report.details {

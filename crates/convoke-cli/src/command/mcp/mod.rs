@@ -22,15 +22,15 @@ pub(crate) async fn run(
     let host = host::load(arguments)?;
     let (config, configured) = (host.config(), host.servers());
     match command {
-        McpCommand::List => list::run(arguments, &host, configured, output).await,
+        McpCommand::List => list::run(&host, configured, output).await,
         McpCommand::Tools { server } => {
             tools::run(arguments, &host, configured, server.as_deref(), output).await
         }
         McpCommand::Call { server, tool, arguments: given } => {
             let one = only(configured, server)?;
-            call::run(arguments, &host, one, tool, given.as_deref(), output).await
+            call::run(&host, one, tool, given.as_deref(), output).await
         }
-        McpCommand::Add(wanted) => edit::add(arguments, config, wanted, output),
+        McpCommand::Add(wanted) => edit::add(config, wanted, output),
         McpCommand::Trust { name } => edit::trust(arguments, config, &configured, name, output),
     }
 }
@@ -49,9 +49,4 @@ fn only(configured: ConfiguredServers, name: &str) -> Result<ServerConfig, Failu
             false => failure.hint(format!("there are {}", names.join(", "))),
         }
     })
-}
-
-/// Says that nothing is configured.
-fn none(output: &mut Output) {
-    output.note("no MCP servers are configured; `convoke mcp add NAME -- COMMAND` adds one");
 }

@@ -2,11 +2,11 @@
 
 mod arguments;
 mod explain;
-mod show;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use arguments::{Explain, PolicyChoice, PolicyCommand};
+use arguments::Explain;
+pub(crate) use arguments::PolicyCommand;
 use convoke_tools::policy::{Policy, PolicyErrors, import};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(
     match command {
         PolicyCommand::Check { files } => check(arguments, files, output),
         PolicyCommand::Explain(explain) => explain::run(arguments, explain, output),
-        PolicyCommand::Show(which) => show::run(arguments, which, output),
+        PolicyCommand::Show(which) => output.show(&host::load(arguments)?.policies(which.policy.as_deref())?),
         PolicyCommand::Import { file, output: to } => translate(arguments, file, to.as_deref(), output),
     }
 }
