@@ -75,7 +75,9 @@ pub mod tools;
 mod user;
 pub mod view;
 
-pub use agentfile::{AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input};
+pub use agentfile::{
+    AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input, read_source,
+};
 pub use answer::{InvalidAnswer, json_answer, media_answer};
 pub use changes::{ChangedText, changed_texts};
 pub use checkup::{CheckResult, Checkup, Diagnosis, ServiceStanding};
