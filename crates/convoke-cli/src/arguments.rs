@@ -163,9 +163,9 @@ pub(crate) enum StoredCommand {
     /// Send a run something on one of its channels, whether it waits for it yet or not.
     Send(Send),
     /// Stop a run for good, wherever it is: its questions are withdrawn, and nothing goes on with it.
-    Cancel(Cancel),
+    Cancel(NamedRun),
     /// Watch a run that another process works on.
-    Attach(Attach),
+    Attach(NamedRun),
     /// Go on with runs of this folder as soon as they can: when they are answered, sent something, or due.
     Attend(Attend),
     /// Delete runs by name.
@@ -600,13 +600,7 @@ pub(crate) struct Send {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Cancel {
-    /// The run.
-    pub(crate) run: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Attach {
+pub(crate) struct NamedRun {
     /// The run.
     pub(crate) run: String,
 }
@@ -661,28 +655,11 @@ pub(crate) struct Purge {
 impl Command {
     /// Whether it works on a store, so that the configuration may say where that is.
     pub(crate) fn has_store(&self) -> bool {
-        let keeps_nothing = matches!(self, Self::Chat(chat) if chat.forget);
-        let only_lists = matches!(self, Self::Store(StoreCommand::List));
-        !keeps_nothing
-            && !only_lists
-            && !matches!(
-                self,
-                Self::Compile(_)
-                    | Self::Completions { .. }
-                    | Self::Config(_)
-                    | Self::Doctor(_)
-                    | Self::Fmt(_)
-                    | Self::Init(_)
-                    | Self::Inspect(_)
-                    | Self::Knowledge(_)
-                    | Self::Man { .. }
-                    | Self::Mcp(_)
-                    | Self::Memory(_)
-                    | Self::Model(_)
-                    | Self::Policy(_)
-                    | Self::Package(_)
-                    | Self::Validate(_)
-            )
+        match self {
+            Self::Run(_) | Self::Eval(_) | Self::Stored(_) | Self::Store(StoreCommand::Move { .. }) => true,
+            Self::Chat(chat) => !chat.forget,
+            _ => false,
+        }
     }
 }
 

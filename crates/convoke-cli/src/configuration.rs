@@ -44,9 +44,7 @@ pub(crate) fn skills(
         return Err(Failure::usage(format!("--skills: {missing}"))
             .hint("it is the folder in which the folders of skills are"));
     }
-    for missing in missing_skills(config) {
-        output.note(&missing);
-    }
+    output.notes(missing_skills(config));
     Ok(given.iter().chain(config.skills()).cloned().collect())
 }
 

@@ -5,7 +5,6 @@ use convoke_host::Host;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::terminal::{Output, text};
 use crate::{configuration, weights};
 
 /// The host for what is configured.
@@ -17,11 +16,4 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Host, Failure> {
 pub(crate) fn of(arguments: &Arguments, config: Config) -> Result<Host, Failure> {
     let host = Host::builder(config).store_file(&arguments.store).downloads(weights::bar());
     Ok(host.build()?)
-}
-
-/// Says what the host found worth saying.
-pub(crate) fn tell(notes: &[String], output: &mut Output) {
-    for note in notes {
-        output.note(&text::clean(note));
-    }
 }

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use convoke_history::human;
 use convoke_host::models::{Download, DownloadObserver};
 use convoke_weights::{InstalledModel, Library, Progress, PullOptions, PullSource, Stage};
 
 use crate::failure::Failure;
-use crate::human;
 use crate::terminal::Spinner;
 
 /// How wide the bar is, in columns.

@@ -1,9 +1,9 @@
 //! `convoke answer`
 
 use convoke_core::{Answer, Decision};
-use convoke_history::History;
 use convoke_history::account::answer_text;
 use convoke_history::json::QuestionView;
+use convoke_history::{History, OpenQuestion};
 use convoke_host::{json_answer, media_answer, user_name};
 
 use super::resume;
@@ -36,9 +36,7 @@ pub(super) async fn run(
         // Otherwise the answer would be kept, and whoever gave it told that something went wrong.
         resume::must_have_what_it_takes(session, &record, &wanted, all)?;
     }
-    if let Some(note) = session.outsider(&pending, &answer) {
-        session.output.note(&note);
-    }
+    session.output.notes(session.outsider(&pending, &answer));
     session.answer(&record, &pending, answer.clone()).await?;
 
     let history = History::load(&*session.store, &record.id).await?;
@@ -46,11 +44,8 @@ pub(super) async fn run(
     let is_settled = open.is_none_or(|open| open.verdict().is_some());
     let goes_on = arguments.resume && is_settled && history.record.holder.is_none();
     // One document: what the run comes to, if it goes on here.
-    if session.json
-        && !goes_on
-        && let Some(open) = open
-    {
-        session.output.json(&QuestionView::new(open, session.now))?;
+    if !goes_on {
+        give(session, open)?;
     }
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&answer_text(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
@@ -59,16 +54,20 @@ pub(super) async fn run(
         let failure = gone_on.as_ref().err().and_then(Failure::report);
         let Some(holder) = failure.and_then(|failure| failure.holder.as_ref()) else { return gone_on };
         // It took the run up since it was looked at: the answer is what it goes on with.
-        if session.json
-            && let Some(open) = open
-        {
-            session.output.json(&QuestionView::new(open, session.now))?;
-        }
+        give(session, open)?;
         session.output.note(&format!("{holder} goes on with it"));
         return Ok(());
     }
     session.output.note(&session.after_answer(&history, open));
     Ok(())
+}
+
+/// Gives the question with its answer, if a document is wanted.
+fn give(session: &mut Session<'_>, open: Option<&OpenQuestion>) -> Result<(), Failure> {
+    match open.filter(|_| session.json) {
+        Some(open) => session.output.json(&QuestionView::new(open, session.now)),
+        None => Ok(()),
+    }
 }
 
 fn decision(arguments: &arguments::Answer) -> Result<Decision, Failure> {

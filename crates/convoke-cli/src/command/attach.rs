@@ -15,7 +15,7 @@ use convoke_host::{FollowedRun, FollowedState, Host};
 use serde_json::json;
 
 use super::questions::write_questions;
-use crate::arguments::{Arguments, Attach};
+use crate::arguments::{Arguments, NamedRun};
 use crate::configuration;
 use crate::failure::{Exit, Failure, error_json};
 use crate::run::{Display, Signals, Verbosity, tell_questions};
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(
     session: &mut Session<'_>,
-    arguments: &Attach,
+    arguments: &NamedRun,
     all: &Arguments,
 ) -> Result<(), Failure> {
     let record = session.find(&arguments.run).await?;

@@ -125,9 +125,7 @@ impl Reporter {
         }
         let report = session.report(source, outcome, None).await?;
         self.has_failures |= report.failure.is_some() && outcome.status != RunStatus::Cancelled;
-        for lack in report.lacks() {
-            session.output.note(&format!("{run}: {lack}"));
-        }
+        session.output.notes(report.lacks().iter().map(|lack| format!("{run}: {lack}")));
         if session.json {
             let error = error_json(report.failure.as_ref());
             session.output.json_line(&report.document(None, &notes, error))?;

@@ -10,14 +10,14 @@ use convoke_host::store::cancel_run;
 use convoke_host::{HostError, user_name};
 use serde_json::json;
 
-use crate::arguments::Cancel;
+use crate::arguments::NamedRun;
 use crate::failure::Failure;
 use crate::session::Session;
 
 /// How long a process that was told is waited for: it may have a command to end, and a call to give up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result<(), Failure> {
+pub(super) async fn run(session: &mut Session<'_>, arguments: &NamedRun) -> Result<(), Failure> {
     let record = session.find(&arguments.run).await?;
     let by = user_name();
     let reason = if by.is_empty() { "with `convoke cancel`".to_owned() } else { format!("by {by}") };

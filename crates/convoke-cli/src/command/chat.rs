@@ -69,7 +69,7 @@ pub(crate) async fn run(
     if is_conversation && person.is_some() {
         output.aside(&format!("{name} · /help says what can be typed; /quit or Ctrl-D leaves"));
     }
-    host::tell(&notes, output);
+    output.notes(&notes);
     let view = |output, signals| ChatView {
         output,
         is_json: arguments.json,

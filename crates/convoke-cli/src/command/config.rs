@@ -42,9 +42,7 @@ fn translate(arguments: &Arguments, file: &Path, to: &Path, output: &mut Output)
             output.line(&Rich::new(Tone::Good, "wrote").with(Tone::Plain, format!(" {}", to.display())))?
         }
     }
-    for note in &imported.notes {
-        output.note(note);
-    }
+    output.notes(&imported.notes);
     Ok(())
 }
 

@@ -17,9 +17,7 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
     if !models.config.warnings().is_empty() {
         output.problems(&FileProblems::Configuration(models.config.warnings().clone()));
     }
-    for missing in configuration::missing_skills(&models.config) {
-        output.note(&missing);
-    }
+    output.notes(configuration::missing_skills(&models.config));
     let choice = models.choose(wanted.model.as_deref()).await?;
     let policies = host.policies(None);
     if let Err(HostError::Policy(invalid)) = &policies {

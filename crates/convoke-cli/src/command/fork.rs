@@ -17,8 +17,6 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
     let (new, notes) = session.fork(&history, *at, id.clone(), instead).await?;
     let document = json!({"run": new, "forked_from": {"run": record.id, "at": at}});
     session.output.give(&document, new.as_str())?;
-    for note in notes {
-        session.output.note(&note);
-    }
+    session.output.notes(notes);
     Ok(())
 }

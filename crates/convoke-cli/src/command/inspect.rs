@@ -17,9 +17,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) 
     let config = configuration::load(arguments)?;
     let skills = configuration::skills(&config, &wanted.skills, output)?;
     let checked = host::of(arguments, config)?.load_with(&wanted.file, &skills)?;
-    if let Some(note) = &checked.concern {
-        output.note(note);
-    }
+    output.notes(&checked.concern);
     let Some(definition) = &checked.definition else {
         tell(&checked.source, &checked.diagnostics, output);
         let invalid =

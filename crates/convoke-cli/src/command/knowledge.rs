@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use convoke_core::Passage;
+use convoke_history::human;
 use convoke_host::view::{AddedDocuments, path_from_here};
 use convoke_knowledge::pdf::{self, PdfReader};
 use convoke_knowledge::{Added, Knowledge};
@@ -11,8 +12,8 @@ use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::host;
 use crate::terminal::{Output, Rich, Spinner, Tone, text};
-use crate::{host, human};
 
 /// The command that reads PDFs, in a process of its own.
 const READ_PDF: &str = "read-pdf";

@@ -3,13 +3,14 @@
 use clap::Subcommand;
 use convoke_agent::memory::MemorySession;
 use convoke_core::{Message, Role};
+use convoke_history::human;
 use convoke_tools::memory::{Memory, RememberedConversation};
 use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::host;
 use crate::terminal::{Output, Rich, Tone, text};
-use crate::{host, human};
 
 /// What is done about conversations that are remembered.
 #[derive(Debug, Subcommand)]

@@ -79,7 +79,7 @@ pub(super) async fn go_on(
         prepared.map_err(Failure::from)
     };
     let prepared = prompt.unless_interrupted(preparing).await;
-    host::tell(&notes, session.output);
+    session.output.notes(&notes);
     let mut prepared = prepared?;
     prompt.unless_interrupted(load(&mut prepared, session.output)).await?;
     let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };
@@ -100,7 +100,7 @@ pub(super) fn must_have_what_it_takes(
     let host = host::load(arguments)?;
     session.must_fit(&host, record, &kept, &options(wanted))?;
     must_be_out_of_reach(host.config(), &arguments.store)?;
-    if kept.secret_options().is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
+    if kept.secret_options().is_empty() || Prompt::new(!wanted.common.no_input).is_there {
         return Ok(());
     }
     let again = session.resume(&record.id, &kept);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use convoke_core::store::RunRecord;
 use convoke_core::{RunId, StoreError};
+use convoke_history::human;
 use convoke_host::store::delete_notes;
 use serde_json::json;
 
@@ -11,7 +12,6 @@ use super::confirm::confirm;
 use super::runs;
 use crate::arguments::Rm;
 use crate::failure::Failure;
-use crate::human;
 use crate::session::Session;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Rm, store: &Path) -> Result<(), Failure> {

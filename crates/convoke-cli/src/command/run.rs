@@ -38,9 +38,7 @@ pub(crate) async fn run(
     if !wanted.common.quiet || loaded.definition.is_none() {
         tell(&loaded.source, &loaded.diagnostics, output);
     }
-    for note in loaded.notes() {
-        output.note(&note);
-    }
+    output.notes(loaded.notes());
     let definition = Arc::clone(loaded.valid()?);
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
@@ -57,7 +55,7 @@ pub(crate) async fn run(
         prepared.map_err(Failure::from)
     };
     let prepared = prompt.unless_interrupted(preparing).await;
-    host::tell(&notes, output);
+    output.notes(&notes);
     let mut prepared = prepared?;
     let state = prepared.state()?;
     if wanted.dry_run {

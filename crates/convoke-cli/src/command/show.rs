@@ -25,9 +25,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(
     }
     let parts = ShownParts { full: arguments.full, state: arguments.state };
     session.output.lines(&session.show(&history, parts, session.output.width()))?;
-    if let Some(note) = session.next_step(&history) {
-        session.output.note(&note);
-    }
+    session.output.notes(session.next_step(&history));
     Ok(())
 }
 

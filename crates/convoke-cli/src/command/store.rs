@@ -1,13 +1,13 @@
 //! `convoke store`
 
 use clap::Subcommand;
+use convoke_history::human;
 use convoke_host::store::{move_runs, must_be_out_of_reach, projects};
 use std::path::PathBuf;
 
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::human;
 use crate::terminal::Output;
 
 /// What is done about the files that hold runs.

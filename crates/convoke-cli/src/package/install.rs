@@ -1,5 +1,7 @@
 //! `convoke install`
 
+use std::collections::BTreeMap;
+
 use convoke_host::{in_words, installed_packages};
 use convoke_package::{InstallOptions, Package};
 use convoke_text::shell_quoted;
@@ -24,11 +26,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
     options.dry_run = wanted.dry_run;
     let installed = package.install(&home, &options)?;
     if arguments.json {
-        let dependencies: serde_json::Map<_, _> = installed
-            .dependencies
-            .iter()
-            .map(|(name, range)| (name.clone(), range.as_str().into()))
-            .collect();
+        let dependencies: BTreeMap<_, _> = installed.dependencies.into_iter().collect();
         return output.json(&json!({
             "installed": !wanted.dry_run,
             "name": installed.name,

@@ -1,6 +1,5 @@
 //! `convoke packages`, `convoke uninstall`, and installed packages that are named like files.
 
-use convoke_host::view::InstalledPackages;
 use convoke_host::{installed_packages, package_named};
 use serde_json::json;
 
@@ -12,9 +11,15 @@ use crate::terminal::text::one_line;
 use crate::terminal::{Output, Rich, Tone};
 
 /// Lists what is installed.
-pub(super) fn list(output: &mut Output) -> Result<(), Failure> {
+pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let home = home()?;
-    output.show(&InstalledPackages { packages: convoke_package::installed(&home)?, home })
+    let all = convoke_package::installed(&home)?;
+    if all.is_empty() && !arguments.json {
+        let home = home.display();
+        output.note(&format!("no package is installed in {home}; `convoke install FILE` installs one"));
+        return Ok(());
+    }
+    output.show(&*all)
 }
 
 /// Removes what is installed.

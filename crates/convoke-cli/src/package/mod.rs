@@ -30,7 +30,7 @@ pub(crate) fn command(
         PackageCommand::Pack(wanted) => pack::run(wanted, output),
         PackageCommand::Verify(wanted) => verify::run(arguments, wanted, output),
         PackageCommand::Install(wanted) => install::run(arguments, wanted, output),
-        PackageCommand::Packages => installed::list(output),
+        PackageCommand::Packages => installed::list(arguments, output),
         PackageCommand::Uninstall(wanted) => installed::remove(arguments, wanted, output),
         PackageCommand::Keygen(wanted) => keys::generate(arguments, wanted, output),
         PackageCommand::Trust(wanted) => keys::trust(arguments, wanted, output),

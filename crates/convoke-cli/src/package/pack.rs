@@ -1,9 +1,8 @@
 //! `convoke pack`
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use convoke_config::{NewFile, replace_file};
+use convoke_history::human;
 use convoke_host::{OtherKinds, in_words};
 use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
 use serde_json::json;
@@ -11,7 +10,7 @@ use serde_json::json;
 use super::arguments::Pack;
 use super::title;
 use crate::failure::Failure;
-use crate::human;
+use crate::files::{self, NotWritten};
 use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn run(wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
@@ -26,9 +25,7 @@ pub(super) fn run(wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
     let path = wanted.output.clone().unwrap_or_else(name);
     let bytes = package.to_bytes();
     write(&path, &bytes)?;
-    for excluded in &packed.excluded {
-        output.note(&format!("left out {}: {}", excluded.path, excluded.why));
-    }
+    output.notes(packed.excluded.iter().map(|left| format!("left out {}: {}", left.path, left.why)));
     let trust = options
         .key
         .as_ref()
@@ -63,27 +60,19 @@ fn source_date() -> Result<Option<u64>, Failure> {
     }
 }
 
-/// Writes the package, all of it or nothing. A file that is no package is not replaced.
+/// Writes the package. A file that is no package is not replaced.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::failed(format!("failed to write package: {}: {error}", path.display()))
-            .hint("name another file with `-o`")
-    };
-    if let Ok(file) = std::fs::File::open(path) {
-        let mut beginning = Vec::new();
-        file.take(4).read_to_end(&mut beginning).map_err(failed)?;
-        if !Package::is_package(&beginning) {
-            return Err(Failure::failed(format!("{} is there, and is no package", path.display()))
-                .hint("name another file with `-o`"));
+    files::replace_own(path, bytes, Package::is_package).map_err(|error| match error {
+        NotWritten::NoFolder(folder) => {
+            let folder = folder.display();
+            Failure::failed(format!("failed to write package: there is no folder {folder}"))
+                .hint("make it, or name another file with `-o`")
         }
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        return Err(Failure::failed(format!(
-            "failed to write package: there is no folder {}",
-            folder.display()
-        ))
-        .hint("make it, or name another file with `-o`"));
-    }
-    replace_file(path, bytes, NewFile::Usual).map_err(failed)
+        NotWritten::Foreign => Failure::failed(format!("{} is there, and is no package", path.display()))
+            .hint("name another file with `-o`"),
+        NotWritten::Failed(error) => {
+            Failure::failed(format!("failed to write package: {}: {error}", path.display()))
+                .hint("name another file with `-o`")
+        }
+    })
 }

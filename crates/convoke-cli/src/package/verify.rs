@@ -1,5 +1,6 @@
 //! `convoke verify`
 
+use convoke_history::human;
 use convoke_host::{FailureReport, in_words};
 use convoke_package::{Package, Verification};
 use serde_json::json;
@@ -8,7 +9,6 @@ use super::arguments::Verify;
 use super::title;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::human;
 use crate::terminal::text::one_line;
 use crate::terminal::{Output, Rich, Tone};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use convoke_core::{Model, RunId, WhenBusy};
 use convoke_goals::agentfile::Agentfile;
 use convoke_history::History;
-use convoke_history::progress::RunProgress;
+use convoke_history::progress::{RunProgress, Speech};
 use convoke_host::models::Models;
 use convoke_host::store::is_told_to_end;
 use convoke_host::stored::ESTIMATED;
@@ -21,21 +21,16 @@ use super::person::person;
 use super::prompt::Prompt;
 use super::result::{self, RunNotes};
 use super::signals::Signals;
-use super::speech::Speech;
 use super::watch::Watch;
 use crate::arguments::Color;
 use crate::failure::Failure;
+use crate::logging;
 use crate::session::Session;
 use crate::terminal::{Output, Spinner};
-use crate::{host, logging};
 
 /// Gets hold of the model of a run. One that runs in this process is fetched first if need be.
 pub(crate) async fn load(prepared: &mut PreparedRun, output: &mut Output) -> Result<(), Failure> {
-    let mut waiting = waiting(prepared.model());
-    let mut tell = |note: &str| {
-        waiting.end();
-        output.note(note);
-    };
+    let mut tell = telling(prepared.model(), output);
     Ok(prepared.load(&mut tell).await?)
 }
 
@@ -45,19 +40,18 @@ pub(crate) async fn open(
     name: &ModelName,
     output: &mut Output,
 ) -> Result<Arc<dyn Model>, HostError> {
-    let mut waiting = waiting(Some(name));
-    let mut tell = |note: &str| {
-        waiting.end();
-        output.note(note);
-    };
-    models.open(name, &mut tell).await
+    models.open(name, &mut telling(Some(name), output)).await
 }
 
-/// Gigabytes are read before a model in this process can answer.
-fn waiting(name: Option<&ModelName>) -> Spinner {
-    match name {
+/// Says what is to be said until a model is there. Gigabytes are read before one in this process can answer.
+fn telling<'a>(name: Option<&ModelName>, output: &'a mut Output) -> impl FnMut(&str) + use<'a> {
+    let mut waiting = match name {
         Some(name @ ModelName::Local { .. }) => Spinner::begin(&format!("loading {name}")),
         _ => Spinner::default(),
+    };
+    move |note| {
+        waiting.end();
+        output.note(note);
     }
 }
 
@@ -99,7 +93,7 @@ pub(crate) async fn go_on(
         && format != Format::Ndjson;
     let mut notes = Vec::new();
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
-    host::tell(&notes, session.output);
+    session.output.notes(&notes);
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
     if talks {
@@ -109,7 +103,7 @@ pub(crate) async fn go_on(
     let watch = Watch {
         progress: RunProgress::new(&planned).with_history(&history),
         is_conversation,
-        speech: talks.then(|| Speech::new(display.palette(), display.is_picture())),
+        speech: talks.then(|| Speech::new(display.is_picture())),
         display,
         signals: Signals::listen()?,
         keyboard,
@@ -124,7 +118,7 @@ pub(crate) async fn go_on(
     };
     let given = match watch.run(stream).await {
         Ok((outcome, said)) => {
-            host::tell(&lost, session.output);
+            session.output.notes(&lost);
             notes.extend(lost);
             if outcome.totals.usage.is_estimated {
                 session.output.note(ESTIMATED);

@@ -6,7 +6,7 @@
 //! | `arguments`, `hide_secrets` | the command line, and what must not stand there |
 //! | `go_on` | a prepared run, with somebody who watches |
 //! | `watch` | a run under way: events, a person, signals |
-//! | `display`, `speech`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, said, asked, typed and told |
+//! | `display`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, asked, typed and told |
 //! | `result` | what came of it |
 
 mod arguments;
@@ -19,7 +19,6 @@ mod person;
 mod prompt;
 mod result;
 mod signals;
-mod speech;
 mod watch;
 
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
@@ -29,4 +28,4 @@ pub(crate) use hide_secrets::take_secrets_off;
 pub(crate) use keyboard::Keyboard;
 pub(crate) use prompt::Prompt;
 pub(crate) use result::{RunNotes, give, tell_questions};
-pub(crate) use signals::{Signals, outlive_file_limits};
+pub(crate) use signals::{INTERRUPTED, Signals, outlive_file_limits};

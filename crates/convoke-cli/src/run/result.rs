@@ -47,9 +47,7 @@ pub(crate) async fn give(
         Err(Failure::ClosedPipe) if outcome.status != RunStatus::Completed => {}
         given => given?,
     }
-    for lack in report.lacks() {
-        session.output.note(&lack);
-    }
+    session.output.notes(report.lacks());
     let RunReport { open, next, failure, .. } = report;
     match (outcome.status, failure) {
         (RunStatus::Cancelled, _) => {

@@ -11,25 +11,16 @@ use convoke_host::stored::LAST;
 use convoke_text::shell_quoted;
 
 use crate::arguments::{Arguments, Command, StoredCommand};
-use crate::failure::Failure;
 use crate::terminal::{Output, text};
 
 /// Takes the file of earlier versions if it has the runs that a command is about, and the project's own has not.
-pub(crate) async fn turn_to_earlier(
-    arguments: &mut Arguments,
-    config: &Config,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let Some(earlier) = config.locations().old_store.clone().filter(|_| config.named_store().is_none())
-    else {
-        return Ok(());
-    };
-    let Some(wanted) = wanted(&arguments.command) else { return Ok(()) };
+pub(crate) async fn turn_to_earlier(arguments: &mut Arguments, config: &Config, output: &mut Output) {
+    let earlier = config.locations().old_store.clone().filter(|_| config.named_store().is_none());
+    let (Some(earlier), Some(wanted)) = (earlier, wanted(&arguments.command)) else { return };
     if has_runs(&arguments.store, wanted).await.unwrap_or(false) {
-        note_others(&earlier, arguments, output);
-        return Ok(());
+        return note_others(&earlier, arguments, output);
     }
-    let shown = text::clean(&earlier.display().to_string());
+    let shown = earlier.display();
     match has_runs(&earlier, wanted).await {
         Ok(true) => {
             output.note(&format!(
@@ -40,11 +31,9 @@ pub(crate) async fn turn_to_earlier(
         }
         Ok(false) => {}
         Err(error) => {
-            let why = text::clean(&error.to_string());
-            output.note(&format!("{shown}, where earlier versions kept runs, is not used: {why}"));
+            output.note(&format!("{shown}, where earlier versions kept runs, is not used: {error}"));
         }
     }
-    Ok(())
 }
 
 /// The beginning of the id of the run that a command is about: nothing, if it is about whatever there is; `None` if it is about no run.

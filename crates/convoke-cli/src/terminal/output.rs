@@ -41,21 +41,17 @@ pub(crate) enum Documents {
 }
 
 impl Output {
-    pub(crate) fn new(color: Color) -> Self {
+    /// `documents` is as what results are wanted, if not as text: then errors are, too.
+    pub(crate) fn new(color: Color, documents: Option<Documents>) -> Self {
         Self {
             results: BufWriter::new(io::stdout()),
             palette: Palette::new(color, &io::stdout()),
             notes: Palette::new(color, &io::stderr()),
             width: width(),
-            documents: None,
+            documents,
             has_document: false,
             is_terminal: io::stdout().is_terminal(),
         }
-    }
-
-    /// Says that results are wanted as JSON: then errors are, too.
-    pub(crate) fn wants(&mut self, documents: Documents) {
-        self.documents = Some(documents);
     }
 
     /// How wide lines may be. `None` if nobody cares: the output is a file or another program.
@@ -98,12 +94,9 @@ impl Output {
     /// A text that is the result, with a line break at its end: as it is, but for what a terminal would take for a command
     /// if it goes to one.
     pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Failure> {
-        let text = self.safe(text, text::visible);
-        self.results.write_all(text.as_bytes())?;
-        if !text.ends_with('\n') {
-            self.results.write_all(b"\n")?;
-        }
-        Ok(())
+        self.block(text)?;
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        Ok(self.results.write_all(end.as_bytes())?)
     }
 
     /// Lines of the result, as they are, but for what a terminal would take for a command if they go to one.
@@ -146,7 +139,7 @@ impl Output {
             return self.json(&view.document());
         }
         self.lines(&view.lines(self.width))?;
-        view.notes().iter().for_each(|note| self.note(note));
+        self.notes(view.notes());
         Ok(())
     }
 
@@ -185,6 +178,11 @@ impl Output {
         // one will say so.
         let _ = self.results.flush();
         self.labelled("note", Tone::Accent, note);
+    }
+
+    /// Several such things.
+    pub(crate) fn notes(&mut self, notes: impl IntoIterator<Item: AsRef<str>>) {
+        notes.into_iter().for_each(|note| self.note(note.as_ref()));
     }
 
     /// An error with its hints, on standard error; where JSON was asked for and is not given yet, also as the result.

@@ -83,17 +83,11 @@ impl StoredRuns {
         format!("convoke --store {store} {}", resume_words(run, kept))
     }
 
-    /// How to let a run go on.
+    /// How to let a run go on. A fork has the record of the run it is of, but for its id.
     #[must_use]
     pub fn resuming(&self, record: &RunRecord) -> String {
-        self.resuming_as(&record.id, record)
-    }
-
-    /// How to let a run go on that is like another one, such as a fork of it.
-    #[must_use]
-    pub fn resuming_as(&self, run: &RunId, like: &RunRecord) -> String {
-        let workflow = &like.workflow;
-        if let Some(kept) = Manifest::of(like) {
+        let RunRecord { id: run, workflow, .. } = record;
+        if let Some(kept) = Manifest::of(record) {
             return format!("run `{}`", self.resume(run, &kept));
         }
         if workflow == crate::chat::NAME {

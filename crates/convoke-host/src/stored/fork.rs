@@ -1,5 +1,6 @@
 //! Forks of stored runs: where they branch off, what is said instead, and what they do anew.
 
+use convoke_core::store::RunRecord;
 use convoke_core::{Fork, RunId};
 use convoke_history::{Attempt, Effect, History, check_outcome, outcome_example, text};
 use convoke_text::shell_quoted;
@@ -48,7 +49,8 @@ impl StoredRuns {
             let show = self.about("show", &new, "");
             notes.push(format!("it waits for an answer; `{show}` says how to give it"));
         }
-        notes.push(format!("to let it go on, {}", self.resuming_as(&new, &history.record)));
+        let record = RunRecord { id: new.clone(), ..history.record.clone() };
+        notes.push(format!("to let it go on, {}", self.resuming(&record)));
         Ok((new, notes))
     }
 

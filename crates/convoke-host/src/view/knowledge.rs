@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use convoke_history::lines::{Align, Column, Rich, Table};
-use convoke_history::{Tone, human, text};
-use convoke_knowledge::{Added, Collection, StoredDocument};
+use convoke_history::human;
+use convoke_history::lines::Rich;
+use convoke_knowledge::Added;
 use serde_json::{Value, json};
 
 use super::View;
@@ -46,70 +46,6 @@ impl View for AddedDocuments<'_> {
         let more = (more > 0).then(|| format!("left out: {more} more; --json lists all of them"));
         let words_alone = self.words_alone.iter().map(|why| format!("by words alone: {why}"));
         listed.chain(more).chain(words_alone).collect()
-    }
-}
-
-impl View for [Collection] {
-    fn document(&self) -> Value {
-        json!(self)
-    }
-
-    fn lines(&self, width: Option<usize>) -> Vec<Rich> {
-        if self.is_empty() {
-            return Vec::new();
-        }
-        let mut table = Table::new([
-            Column::new("name", Align::Left),
-            Column::new("documents", Align::Right),
-            Column::new("passages", Align::Right),
-            Column::new("found by", Align::Left),
-            Column::new("from", Align::Left).yielding(20),
-        ]);
-        for one in self {
-            let by = match one.embedded {
-                0 => "words".to_owned(),
-                all if all == one.documents => "words and meaning".to_owned(),
-                some => format!("words, {some} by meaning"),
-            };
-            let roots: Vec<String> = one.roots.iter().map(|root| path_from_here(root)).collect();
-            table.row([
-                (Tone::Strong, one.name.clone()),
-                (Tone::Plain, one.documents.to_string()),
-                (Tone::Plain, one.passages.to_string()),
-                (Tone::Plain, by),
-                (Tone::Faint, text::one_line(&roots.join(", "))),
-            ]);
-        }
-        table.lines(width)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let none = "this project has no knowledge yet; `convoke knowledge add NAME PATH` makes some";
-        if self.is_empty() { vec![none.to_owned()] } else { Vec::new() }
-    }
-}
-
-impl View for [StoredDocument] {
-    fn document(&self) -> Value {
-        json!(self)
-    }
-
-    fn lines(&self, width: Option<usize>) -> Vec<Rich> {
-        let mut table = Table::new([
-            Column::new("document", Align::Left).yielding(30),
-            Column::new("size", Align::Right),
-            Column::new("passages", Align::Right),
-            Column::new("read", Align::Left),
-        ]);
-        for one in self {
-            table.row([
-                (Tone::Strong, text::one_line(&path_from_here(&one.path))),
-                (Tone::Plain, human::bytes(one.bytes)),
-                (Tone::Plain, one.passages.to_string()),
-                (Tone::Faint, human::moment(one.read_at)),
-            ]);
-        }
-        table.lines(width)
     }
 }
 

@@ -3,9 +3,8 @@
 //! A file for each kind of thing. Nothing here finds anything out: what is shown is made by whoever knows it.
 
 mod knowledge;
-mod memory;
+mod lists;
 mod model_files;
-mod packages;
 mod places;
 mod policy;
 mod servers;
@@ -15,8 +14,8 @@ use convoke_history::lines::Rich;
 use serde_json::Value;
 
 pub use knowledge::{AddedDocuments, path_from_here};
+pub use lists::Listed;
 pub use model_files::ModelFiles;
-pub use packages::InstalledPackages;
 pub use places::Places;
 pub use policy::ExplainedCall;
 pub use servers::{NO_SERVERS, ServerList};

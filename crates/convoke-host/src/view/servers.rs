@@ -1,10 +1,9 @@
 //! MCP servers and their tools.
 
 use convoke_config::UntrustedServer;
-use convoke_core::Repeat;
 use convoke_history::lines::{Align, Column, Rich, Table};
 use convoke_history::{Tone, text};
-use convoke_mcp::{McpServers, ServerReport, ServerStatus, ToolInfo};
+use convoke_mcp::{McpServers, ServerReport, ServerStatus};
 use serde_json::{Value, json};
 
 use super::View;
@@ -90,39 +89,3 @@ impl View for ServerList {
 
 /// What is said where no servers are configured.
 pub const NO_SERVERS: &str = "no MCP servers are configured; `convoke mcp add NAME -- COMMAND` adds one";
-
-impl View for [ToolInfo] {
-    fn document(&self) -> Value {
-        let all = self.iter().map(|tool| {
-            json!({
-                "name": tool.exposed,
-                "server": tool.server,
-                "tool": tool.tool,
-                "description": tool.description,
-                "effects": tool.spec.effects,
-                "repeatable": tool.spec.repeat == Repeat::Safe,
-                "parameters": tool.spec.definition.parameters,
-            })
-        });
-        all.collect()
-    }
-
-    fn lines(&self, width: Option<usize>) -> Vec<Rich> {
-        if self.is_empty() {
-            return Vec::new();
-        }
-        let left = |title| Column::new(title, Align::Left);
-        let mut table = Table::new([left("TOOL"), left("EFFECTS"), left("WHAT IT IS FOR").yielding(20)]);
-        for tool in self {
-            let effects = json!(tool.spec.effects);
-            let effects: Vec<&str> =
-                effects.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            table.row([
-                (Tone::Strong, text::clean(&tool.exposed)),
-                (Tone::Plain, effects.join(", ")),
-                (Tone::Plain, text::one_line(&tool.description)),
-            ]);
-        }
-        table.lines(width)
-    }
-}

@@ -2,11 +2,11 @@
 
 mod call;
 mod edit;
-mod list;
 mod person;
 mod tools;
 
-use convoke_host::ConfiguredServers;
+use convoke_host::view::ServerList;
+use convoke_host::{ConfiguredServers, Host};
 use convoke_mcp::ServerConfig;
 
 use crate::arguments::{Arguments, McpCommand};
@@ -22,7 +22,7 @@ pub(crate) async fn run(
     let host = host::load(arguments)?;
     let (config, configured) = (host.config(), host.servers());
     match command {
-        McpCommand::List => list::run(&host, configured, output).await,
+        McpCommand::List => list(&host, configured, output).await,
         McpCommand::Tools { server } => {
             tools::run(arguments, &host, configured, server.as_deref(), output).await
         }
@@ -32,6 +32,18 @@ pub(crate) async fn run(
         }
         McpCommand::Add(wanted) => edit::add(config, wanted, output),
         McpCommand::Trust { name } => edit::trust(arguments, config, &configured, name, output),
+    }
+}
+
+/// Starts the servers, and says how each of them is.
+async fn list(host: &Host, configured: ConfiguredServers, output: &mut Output) -> Result<(), Failure> {
+    let servers = host.start_servers(&host.policies(None)?, configured.trusted).await?;
+    let list = ServerList::new(&servers, configured.untrusted);
+    servers.close().await;
+    output.show(&list)?;
+    match &*list.down() {
+        [] => Ok(()),
+        down => Err(Failure::failed(format!("not there: {}", down.join(", ")))),
     }
 }
 

@@ -17,9 +17,7 @@ pub(super) async fn run(
     let chosen = match server {
         Some(name) => vec![super::only(configured, name)?],
         None => {
-            for server in &configured.untrusted {
-                output.note(&server.to_string());
-            }
+            output.notes(configured.untrusted.iter().map(ToString::to_string));
             configured.trusted
         }
     };
@@ -29,9 +27,7 @@ pub(super) async fn run(
     let servers = host.start_servers(&host.policies(None)?, chosen).await?;
     let (tools, warnings) = (servers.table::<String>([]), servers.warnings());
     servers.close().await;
-    for warning in &warnings {
-        output.note(warning);
-    }
+    output.notes(&warnings);
     output.show(&*tools)?;
     match server.filter(|_| !arguments.json) {
         // Who asks for one server wants to know that it is not there.
