@@ -442,13 +442,6 @@ pub(crate) struct Runs {
     pub(crate) stats: bool,
 }
 
-impl Runs {
-    /// Whether runs may be left out that there are.
-    pub(crate) fn is_active(&self) -> bool {
-        self.status.is_some() || self.workflow.is_some() || self.since.is_some() || self.until.is_some()
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The run.

@@ -14,9 +14,9 @@ use crate::terminal::Output;
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) -> Result<(), Failure> {
     only_diagrams_go_to_files(wanted.format, arguments.json, wanted.output.as_deref())?;
-    let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills, output)?;
-    let checked = host::of(arguments, config)?.load_with(&wanted.file, &skills)?;
+    let host = host::load(arguments)?;
+    let skills = configuration::skills(host.config(), &wanted.skills, output)?;
+    let checked = host.load_with(&wanted.file, &skills)?;
     output.notes(&checked.concern);
     let Some(definition) = &checked.definition else {
         tell(&checked.source, &checked.diagnostics, output);

@@ -27,9 +27,8 @@ pub(crate) async fn run(
     wanted: &RunArguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills, output)?;
-    let host = host::of(arguments, config)?;
+    let host = host::load(arguments)?;
+    let skills = configuration::skills(host.config(), &wanted.skills, output)?;
     let loaded = host.load_with(&wanted.file, &skills)?;
     if let Some(definition) = &loaded.definition {
         // Before anything is said that would be said again.

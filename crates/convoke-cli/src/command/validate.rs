@@ -11,9 +11,8 @@ use crate::host;
 use crate::terminal::{Output, Rich, Tone};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
-    let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills, output)?;
-    let host = host::of(arguments, config)?;
+    let host = host::load(arguments)?;
+    let skills = configuration::skills(host.config(), &wanted.skills, output)?;
     let mut all = Vec::new();
     let mut title = None;
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);

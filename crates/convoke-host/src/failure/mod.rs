@@ -57,7 +57,7 @@ pub struct FailureReport {
     /// Its kind.
     pub kind: FailureKind,
     /// What is wrong with a file, to be shown with its places before everything else.
-    pub problems: Option<FileProblems>,
+    pub problems: Option<Box<FileProblems>>,
     /// What happened.
     pub message: String,
     /// More about it, each in a line.
@@ -115,6 +115,6 @@ impl FailureReport {
 
     /// Adds what is wrong with a file.
     pub(crate) fn about(self, problems: FileProblems) -> Self {
-        Self { problems: Some(problems), ..self }
+        Self { problems: Some(Box::new(problems)), ..self }
     }
 }

@@ -12,7 +12,6 @@ use convoke_host::{LoadedFile, counted, user_name};
 use serde::Serialize;
 
 use crate::arguments::Arguments;
-use crate::configuration;
 use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::files;
@@ -41,7 +40,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let earlier = wanted.compare.as_deref().map(earlier).transpose()?;
-    let host = host::of(arguments, configuration::load(arguments)?)?;
+    let host = host::load(arguments)?;
     let loaded = host.load(&wanted.file)?;
     tell(&loaded.source, &loaded.diagnostics, output);
     let scenarios = checked(wanted, &loaded, output)?;
