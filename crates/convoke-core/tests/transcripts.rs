@@ -6,11 +6,11 @@ use convoke_core::{Message, Transcript};
 fn what_came_after_an_earlier_conversation_is_known() {
     let mut talk = Transcript::from("hello");
     let before = talk.clone();
-    assert_eq!(talk.since(&before), Some(vec![]));
+    assert_eq!(talk.added_to(&before), Some(vec![]));
     talk.extend([Message::assistant("hi"), Message::user("bye")]);
-    let added: Vec<String> = talk.since(&before).unwrap().into_iter().map(Message::text).collect();
+    let added: Vec<String> = talk.added_to(&before).unwrap().into_iter().map(Message::text).collect();
     assert_eq!(added, ["hi", "bye"]);
-    assert_eq!(talk.since(&Transcript::new()).map(|all| all.len()), Some(3));
-    assert_eq!(before.since(&talk), None);
-    assert_eq!(talk.since(&Transcript::from("good day")), None);
+    assert_eq!(talk.added_to(&Transcript::new()).map(|all| all.len()), Some(3));
+    assert_eq!(before.added_to(&talk), None);
+    assert_eq!(talk.added_to(&Transcript::from("good day")), None);
 }

@@ -108,7 +108,7 @@ impl PackStage {
             return Err(PackMachineError::UnknownPrompt { name: task.to_owned(), known });
         }
         let name = self.pack.model().id.clone();
-        let machine = Machine::on(alone(&json!({"prompt_task": task}))?, Arc::new(self)).open_ended();
+        let machine = Machine::on(Arc::new(Compiled::speaking(task)?), Arc::new(self)).open_ended();
         Ok(machine.named(name).build()?)
     }
 

@@ -132,9 +132,9 @@ impl Transcript {
     /// The messages that came after those of another transcript, first to last; `None` if this one does not begin with that. Costs
     /// as much as there are such messages.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Option<Vec<&Message>> {
+    pub fn added_to(&self, earlier: &Self) -> Option<Vec<&Message>> {
         let count = self.len().checked_sub(earlier.len())?;
-        let mut newest = self.newest_first();
+        let mut newest = self.all_links();
         let mut added: Vec<&Message> = newest.by_ref().take(count).map(|link| &link.message).collect();
         added.reverse();
         let reached = newest.next().map_or_else(Digest::default, |link| link.digest);

@@ -85,7 +85,7 @@ fn changed(before: Option<&Transcript>, after: &Channel) -> Option<ChannelChange
     let Some(before) = before else {
         return (!after.is_empty()).then(|| ChannelChange::Appended(after.iter().cloned().collect()));
     };
-    match after.since(before) {
+    match after.added_to(before) {
         Some(added) if added.is_empty() => None,
         Some(added) => Some(ChannelChange::Appended(added.into_iter().cloned().collect())),
         None => Some(ChannelChange::Replaced(after.clone())),
