@@ -9,6 +9,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 use convoke_core::RunId;
 use convoke_history::account::ItemKind;
 use convoke_history::{DisplayStatus, When};
+use convoke_host::stored::StoreUse;
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::{EvalArguments, KnowledgeCommand, MemoryCommand, PolicyCommand, StoreCommand};
@@ -162,9 +163,9 @@ pub(crate) enum StoredCommand {
     /// Send a run something on one of its channels, whether it waits for it yet or not.
     Send(Send),
     /// Stop a run for good, wherever it is: its questions are withdrawn, and nothing goes on with it.
-    Cancel(Cancel),
+    Cancel(NamedRun),
     /// Watch a run that another process works on.
-    Attach(Attach),
+    Attach(NamedRun),
     /// Go on with runs of this folder as soon as they can: when they are answered, sent something, or due.
     Attend(Attend),
     /// Delete runs by name.
@@ -174,23 +175,23 @@ pub(crate) enum StoredCommand {
 }
 
 impl StoredCommand {
-    /// Whether it makes the store if there is none: what is to run all the time can be started before the first run.
-    pub(crate) fn makes_store(&self) -> bool {
-        matches!(self, Self::Attend(attend) if !attend.once)
-    }
-
-    /// Whether it changes nothing in the store, which then need not be writable.
-    pub(crate) fn only_reads(&self) -> bool {
+    /// What it does with the store.
+    pub(crate) fn usage(&self) -> StoreUse {
         match self {
-            Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions | Self::Attach(_) => true,
-            Self::Purge(purge) => purge.dry_run,
+            Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions | Self::Attach(_) => {
+                StoreUse::Read
+            }
+            Self::Purge(purge) if purge.dry_run => StoreUse::Read,
+            // What is to run all the time can be started before the first run.
+            Self::Attend(attend) if !attend.once => StoreUse::Make,
             Self::Fork(_)
             | Self::Attend(_)
             | Self::Answer(_)
             | Self::Resume(_)
             | Self::Send(_)
             | Self::Cancel(_)
-            | Self::Rm(_) => false,
+            | Self::Rm(_)
+            | Self::Purge(_) => StoreUse::Change,
         }
     }
 }
@@ -441,13 +442,6 @@ pub(crate) struct Runs {
     pub(crate) stats: bool,
 }
 
-impl Runs {
-    /// Whether runs may be left out that there are.
-    pub(crate) fn is_active(&self) -> bool {
-        self.status.is_some() || self.workflow.is_some() || self.since.is_some() || self.until.is_some()
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The run.
@@ -518,7 +512,7 @@ pub(crate) struct Fork {
     #[arg(long, value_name = "N")]
     pub(crate) at: u64,
     /// The new run's id.
-    #[arg(long, value_name = "NEW", value_parser = crate::select::new_id)]
+    #[arg(long, value_name = "NEW", value_parser = convoke_host::stored::new_run_id)]
     pub(crate) id: Option<RunId>,
     /// What the model said, or the tool gave, instead. It is written down as it is: a fork does not know the run's secrets.
     #[arg(long, value_name = "TEXT", conflicts_with = "outcome")]
@@ -602,13 +596,7 @@ pub(crate) struct Send {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Cancel {
-    /// The run.
-    pub(crate) run: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Attach {
+pub(crate) struct NamedRun {
     /// The run.
     pub(crate) run: String,
 }
@@ -663,28 +651,11 @@ pub(crate) struct Purge {
 impl Command {
     /// Whether it works on a store, so that the configuration may say where that is.
     pub(crate) fn has_store(&self) -> bool {
-        let keeps_nothing = matches!(self, Self::Chat(chat) if chat.forget);
-        let only_lists = matches!(self, Self::Store(StoreCommand::List));
-        !keeps_nothing
-            && !only_lists
-            && !matches!(
-                self,
-                Self::Compile(_)
-                    | Self::Completions { .. }
-                    | Self::Config(_)
-                    | Self::Doctor(_)
-                    | Self::Fmt(_)
-                    | Self::Init(_)
-                    | Self::Inspect(_)
-                    | Self::Knowledge(_)
-                    | Self::Man { .. }
-                    | Self::Mcp(_)
-                    | Self::Memory(_)
-                    | Self::Model(_)
-                    | Self::Policy(_)
-                    | Self::Package(_)
-                    | Self::Validate(_)
-            )
+        match self {
+            Self::Run(_) | Self::Eval(_) | Self::Stored(_) | Self::Store(StoreCommand::Move { .. }) => true,
+            Self::Chat(chat) => !chat.forget,
+            _ => false,
+        }
     }
 }
 

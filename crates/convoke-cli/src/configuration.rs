@@ -12,7 +12,7 @@ use crate::terminal::Output;
 
 /// Everything that is configured.
 pub(crate) fn load(arguments: &Arguments) -> Result<Config, Failure> {
-    loader(arguments).load().map_err(Failure::configuration)
+    Ok(loader(arguments).load()?)
 }
 
 /// How it is read.
@@ -44,9 +44,7 @@ pub(crate) fn skills(
         return Err(Failure::usage(format!("--skills: {missing}"))
             .hint("it is the folder in which the folders of skills are"));
     }
-    for missing in missing_skills(config) {
-        output.note(&missing);
-    }
+    output.notes(missing_skills(config));
     Ok(given.iter().chain(config.skills()).cloned().collect())
 }
 

@@ -28,14 +28,12 @@
 //! | `command`, `package` | one module per command |
 //! | `chat` | conversations: who types, and what is seen |
 //! | `run` | running files: prompts, a person, signals, the result |
-//! | `render` | questions and calls in doubt, with the commands that settle them |
-//! | `terminal`, `human` | colours, screens, standard output; numbers for people |
+//! | `terminal` | colours, screens, standard output |
 //! | `configuration`, `host`, `store`, `session` | the configuration, the host and the store as the command line says |
-//! | `select`, `fork_advice` | which run is meant; which fork helps one that cannot be resumed |
 //! | `wizard` | the questions of `convoke init` |
 //! | `diagnostics`, `logging`, `weights` | mistakes in files, the log, downloads |
-//! | `files`, `page_file`, `shell` | files of the user, pages among them; words for a shell |
-//! | `failure` | errors, hints, exit codes |
+//! | `files` | files of the user |
+//! | `failure` | failures, exit codes |
 //!
 //! **What it must never do.** Decide what a run may do, keep anything of it, or assemble one: that is the host's.
 
@@ -46,18 +44,12 @@ mod configuration;
 mod diagnostics;
 mod failure;
 mod files;
-mod fork_advice;
 mod help;
 mod host;
-mod human;
 mod logging;
 mod package;
-mod page_file;
-mod render;
 mod run;
-mod select;
 mod session;
-mod shell;
 mod store;
 mod terminal;
 mod usage_error;
@@ -77,10 +69,7 @@ use terminal::{Documents, Output};
 pub fn main() -> ExitCode {
     // Prints help, versions and mistakes by itself, and ends with 0 or 2.
     let mut arguments = Arguments::from_command_line();
-    let mut output = Output::new(arguments.color);
-    if let Some(documents) = documents(&arguments) {
-        output.wants(documents);
-    }
+    let mut output = Output::new(arguments.color, documents(&arguments));
     let result = prepare(&mut arguments, &mut output).and_then(|()| run(&mut arguments, &mut output));
     match result.and_then(|()| output.flush()) {
         Ok(()) => Exit::Done.into(),
@@ -89,7 +78,7 @@ pub fn main() -> ExitCode {
         Err(Failure::Ended(exit)) => exit.into(),
         Err(Failure::Reported(report)) => {
             output.report(&report);
-            report.exit.into()
+            Exit::from(report.kind).into()
         }
     }
 }
@@ -136,35 +125,34 @@ fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
         .map_err(|error| Failure::failed(format!("this process cannot run asynchronous code: {error}")))?;
     run::outlive_file_limits(&runtime);
     if let Ok(config) = configuration::load(arguments) {
-        runtime.block_on(store::turn_to_earlier(arguments, &config, output))?;
+        runtime.block_on(store::turn_to_earlier(arguments, &config, output));
     }
     let arguments = &*arguments;
     let result = match &arguments.command {
-        Command::Run(run) => runtime.block_on(command::run_agentfile(arguments, run, output)),
-        Command::Chat(chat) => runtime.block_on(command::chat(arguments, chat, output)),
-        Command::Model(model) => runtime.block_on(command::model(arguments, model, output)),
-        Command::Mcp(mcp) => runtime.block_on(command::mcp(arguments, mcp, output)),
-        Command::Knowledge(knowledge) => runtime.block_on(command::knowledge(arguments, knowledge, output)),
-        Command::Memory(memory) => runtime.block_on(command::memory(arguments, memory, output)),
-        Command::Doctor(doctor) => runtime.block_on(command::doctor(arguments, doctor, output)),
-        Command::Config(config) => command::config(arguments, config, output),
-        Command::Policy(policy) => command::policy(arguments, policy, output),
-        Command::Store(store) => runtime.block_on(command::store(arguments, store, output)),
-        Command::Init(init) => runtime.block_on(command::init(arguments, init, output)),
-        Command::Validate(validate) => command::validate(arguments, validate, output),
-        Command::Fmt(fmt) => command::fmt(arguments, fmt, output),
-        Command::Inspect(inspect) => command::inspect(arguments, inspect, output),
-        Command::Compile(compile) => command::compile(arguments, compile, output),
-        Command::Eval(eval) => runtime.block_on(command::eval(arguments, eval, output)),
-        Command::Completions { shell } => command::completions(*shell, output),
-        Command::Man { folder } => command::man(folder.as_deref(), arguments, output),
+        Command::Run(run) => runtime.block_on(command::run::run(arguments, run, output)),
+        Command::Chat(chat) => runtime.block_on(command::chat::run(arguments, chat, output)),
+        Command::Model(model) => runtime.block_on(command::model::run(model, output)),
+        Command::Mcp(mcp) => runtime.block_on(command::mcp::run(arguments, mcp, output)),
+        Command::Knowledge(knowledge) => {
+            runtime.block_on(command::knowledge::run(arguments, knowledge, output))
+        }
+        Command::Memory(memory) => runtime.block_on(command::memory::run(arguments, memory, output)),
+        Command::Doctor(doctor) => runtime.block_on(command::doctor::run(arguments, doctor, output)),
+        Command::Config(config) => command::config::run(arguments, config, output),
+        Command::Policy(policy) => command::policy::run(arguments, policy, output),
+        Command::Store(store) => runtime.block_on(command::store::run(arguments, store, output)),
+        Command::Init(init) => runtime.block_on(command::init::run(arguments, init, output)),
+        Command::Validate(validate) => command::validate::run(arguments, validate, output),
+        Command::Fmt(fmt) => command::fmt::run(arguments, fmt, output),
+        Command::Inspect(inspect) => command::inspect::run(arguments, inspect, output),
+        Command::Compile(compile) => command::compile::run(arguments, compile, output),
+        Command::Eval(eval) => runtime.block_on(command::eval::run(arguments, eval, output)),
+        Command::Completions { shell } => command::manual::completions(*shell, output),
+        Command::Man { folder } => command::manual::man(folder.as_deref(), output),
         Command::Package(package) => package::command(arguments, package, output),
         Command::Stored(stored) => {
-            let mut session = match stored.makes_store() {
-                true => Session::open_or_make(arguments, output)?,
-                false => Session::open(arguments, stored, output)?,
-            };
-            runtime.block_on(command::run(&mut session, stored, arguments))
+            let mut session = Session::open(arguments, stored.usage(), output)?;
+            runtime.block_on(command::on_store(&mut session, stored, arguments))
         }
     };
     // A thread that waits for somebody to type must not keep the process.

@@ -1,12 +1,12 @@
 //! Starts the log of this process, and delivers what is left of traces.
 
 use convoke_config::Config;
+use convoke_history::human;
 use convoke_host::RunTelemetry;
 use convoke_telemetry::logging::{self, LogConfig, LogError, LogFormat, LogOutput};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::human;
 use crate::run::Signals;
 use crate::terminal::Output;
 

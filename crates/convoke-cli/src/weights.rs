@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use convoke_history::human;
 use convoke_host::models::{Download, DownloadObserver};
-use convoke_weights::{InstalledModel, Library, Progress, PullOptions, PullSource, Stage, WeightsError};
+use convoke_weights::{InstalledModel, Library, Progress, PullOptions, PullSource, Stage};
 
 use crate::failure::Failure;
-use crate::human;
 use crate::terminal::Spinner;
 
 /// How wide the bar is, in columns.
@@ -80,12 +80,6 @@ fn line(what: &str, bytes: u64, total: Option<u64>, rate: u64) -> String {
     let left = left.map_or(String::new(), |left| format!(", {} left", human::duration(left)));
     let (bytes, total, rate) = (human::bytes(bytes), human::bytes(total), human::bytes(rate));
     format!("{what:20} {bar} {bytes}/{total}, {rate}/s{left}")
-}
-
-impl From<WeightsError> for Failure {
-    fn from(error: WeightsError) -> Self {
-        Self::failed(error.to_string())
-    }
 }
 
 #[cfg(test)]

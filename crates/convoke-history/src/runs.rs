@@ -7,7 +7,7 @@ use crate::json::{RunView, SpentView};
 use crate::{DisplayStatus, History, Spent, human};
 
 /// Which runs are wanted; all of them, unless something is said.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunFilter {
     /// Those of this workflow.
     pub workflow: Option<String>,

@@ -16,7 +16,7 @@ use convoke_machine::conversation::Way;
 use convoke_machine::pack::model::Eval;
 use serde_json::{Map, Value};
 
-use crate::HostError;
+use crate::{FailureReport, FileProblems, HostError};
 
 /// A kind of file that can be run.
 pub trait DefinitionKind: Send + Sync {
@@ -214,6 +214,17 @@ impl LoadedFile {
         self.definition.as_ref().ok_or_else(|| HostError::Invalid {
             kind: self.kind.title(),
             problems: counted(self.diagnostics.errors(), self.diagnostics.warnings()),
+        })
+    }
+
+    /// The same, for whoever tells people what is wrong with it: the failure has the mistakes for programs.
+    ///
+    /// # Errors
+    /// If it has mistakes.
+    pub fn checked(&self) -> Result<Arc<dyn Definition>, FailureReport> {
+        self.valid().map(Arc::clone).map_err(|error| {
+            let problems = FileProblems::of_files([(&self.source, &self.diagnostics)]);
+            FailureReport::from(error).about(problems)
         })
     }
 

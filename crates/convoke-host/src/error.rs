@@ -17,8 +17,7 @@ use crate::store::MoveError;
 
 /// Why something could not be loaded, started or gone on with.
 ///
-/// The message says what is wrong; what to do about it depends on who asks, and is for the command line, the server or the
-/// program to say.
+/// The message says what is wrong. As a [`FailureReport`](crate::FailureReport) it also says what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -45,6 +44,9 @@ pub enum HostError {
         /// The package.
         name: String,
     },
+    /// The file of a run came on standard input.
+    #[error("the file came on standard input: there is no other")]
+    NoFile,
     /// The file has mistakes in it.
     #[error("the {kind} is not valid: {problems}")]
     Invalid {

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use crate::agentfile::AgentfileKind;
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition, counted};
 use crate::graph_way;
-use crate::pack::{MEMORY, PackKind, diagnostic};
+use crate::pack::{MEMORY, PackKind, diagnostics};
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "graph";
@@ -49,12 +49,7 @@ impl DefinitionKind for GraphKind {
 
     fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
         let (graph, findings) = read_within(source.text(), files, &[]);
-        let mut diagnostics = Diagnostics::default();
-        for finding in &findings {
-            diagnostics.add(finding.severity, || diagnostic(source, finding));
-        }
-        diagnostics.sort();
-        (graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>), diagnostics)
+        (graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>), diagnostics(source, &findings))
     }
 }
 

@@ -16,6 +16,8 @@
 //! | `memory` | what agents remember beyond a run, and conversations that come back |
 //! | `knowledge` | where documents are kept that agents look things up in, and what compares meanings |
 //! | `store` | where runs are kept, and how they are moved |
+//! | `stored` | stored runs for people: which is meant, what it came to, what to do about it |
+//! | `failure` | errors as they are told, with what can be done about them |
 //! | `telemetry` | traces, metrics and the log |
 //! | `checkup` | whether all of it is in order here |
 //! | `gist`, `drawn`, `resumable` | what a stored run was given and came to; it as a diagram; whether it can go on |
@@ -25,6 +27,7 @@
 //! | `scaffold` | the first files of a project |
 //! | `planned` | what an Agentfile is going to do, for showing progress |
 //! | `inputs`, `limits`, `answer`, `user` | what people give: inputs, limits, answers, their name |
+//! | `view` | other things than runs as documents and lines: models, servers, settings, knowledge |
 //! | `chat` | a conversation as a workflow, and those in the store |
 //!
 //! **What it must never do.** Read arguments, print, ask anybody anything by itself, or end the process: whatever is worth
@@ -40,6 +43,7 @@ mod drawn;
 mod equipment;
 mod error;
 pub mod eval;
+mod failure;
 mod fingerprints;
 mod follow;
 mod gist;
@@ -65,19 +69,24 @@ mod running;
 mod scaffold;
 mod skills;
 pub mod store;
+pub mod stored;
 mod telemetry;
 mod tool_call;
 pub mod tools;
 mod user;
+pub mod view;
 
-pub use agentfile::{AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input};
+pub use agentfile::{
+    AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input, read_source,
+};
 pub use answer::{InvalidAnswer, json_answer, media_answer};
 pub use changes::{ChangedText, changed_texts};
-pub use checkup::{CheckResult, Checkup, ServiceStanding};
+pub use checkup::{CheckResult, Checkup, Diagnosis, ServiceStanding};
 pub use convoke_machine::conversation::{CLIENT_REFUSED, CLIENT_REQUEST, TakenTransition, VisitedState, Way};
 pub use definition::{Definition, DefinitionKind, EquippedDefinition, LoadedFile, counted};
 pub use drawn::{diagram_of, way_of};
 pub use error::HostError;
+pub use failure::{FailureKind, FailureReport, FileProblems};
 pub use follow::{FollowedRun, FollowedState};
 pub use gist::{gist, last_text};
 pub use graph::GraphKind;
@@ -89,8 +98,7 @@ pub use mcp::ConfiguredServers;
 pub use nested::OtherKinds;
 pub use pack::{CompiledFile, PackKind, compile_pack};
 pub use packages::{
-    SimilarPackage, installed_packages, package_named, packages_folder, similar_package, trust_only,
-    trust_store, trusted_folder,
+    installed_packages, package_named, packages_folder, trust_only, trust_store, trusted_folder,
 };
 pub use planned::planned;
 pub use prepared::{ExecutionOptions, PreparedRun};

@@ -54,32 +54,18 @@ pub fn package_named(home: &Path, path: &Path) -> Option<InstalledVersion> {
     installed_packages(home, name).ok()?.into_iter().next()
 }
 
-/// An installed package of nearly this name, or other versions of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SimilarPackage {
-    /// Other versions of it.
-    Versions {
-        /// Its name.
-        name: String,
-        /// Those there are.
-        versions: Vec<String>,
-    },
-    /// One that is called much like it.
-    Named(String),
-}
-
-/// Finds an installed package that may have been meant by a path that is nothing but a name.
-#[must_use]
-pub fn similar_package(home: &Path, path: &Path) -> Option<SimilarPackage> {
+/// What is installed under nearly this name, or in other versions, in words: it may have been meant by a path that is nothing but a
+/// name.
+pub(crate) fn similar_package(environment: &Environment, path: &Path) -> Option<String> {
     let (name, version) = parts(path.to_str().filter(|_| is_bare(path))?);
-    let all = convoke_package::installed(home).ok()?;
-    let versions: Vec<String> =
-        all.iter().filter(|found| found.name == name).map(|found| found.version.clone()).collect();
+    let all = convoke_package::installed(packages_folder(environment)?).ok()?;
+    let versions: Vec<&str> =
+        all.iter().filter(|found| found.name == name).map(|found| &*found.version).collect();
     if version.is_some() && !versions.is_empty() {
-        return Some(SimilarPackage::Versions { name: name.to_owned(), versions });
+        return Some(format!("of the package {name} there is {} here", versions.join(", ")));
     }
-    nearest(name, all.iter().map(|found| &*found.name)).map(|name| SimilarPackage::Named(name.to_owned()))
+    let meant = nearest(name, all.iter().map(|found| &*found.name))?;
+    Some(format!("did you mean the package `{meant}`?"))
 }
 
 fn parts(wanted: &str) -> (&str, Option<&str>) {

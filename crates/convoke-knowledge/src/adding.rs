@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use convoke_core::{Digest, Embedder, EmbeddingPurpose, Timestamp};
 use convoke_sqlite::{PackedVector, StorageError};
 use rusqlite::{Connection, Transaction};
+use serde::Serialize;
 
 use crate::chunk::NewPassage;
 use crate::document::{self, READING};
@@ -18,7 +19,7 @@ use crate::{Knowledge, KnowledgeError};
 const LONGEST_NAME: usize = 40;
 
 /// What became of what was added.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Added {
     /// Documents that are new, or have changed.

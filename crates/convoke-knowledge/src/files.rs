@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use convoke_tools::workspace::{Protected, Protection};
 use ignore::WalkBuilder;
+use serde::Serialize;
 
 use crate::KnowledgeError;
 use crate::document::LARGEST;
@@ -14,7 +15,7 @@ use crate::document::LARGEST;
 const MOST_FILES: usize = 50_000;
 
 /// A file that was left out, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LeftOut {
     /// The file.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use convoke_core::Timestamp;
 use convoke_sqlite::{FileSchema, PackedVector, StorageError, Triggers};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use serde::Serialize;
 
 use crate::chunk::NewPassage;
 
@@ -19,7 +20,7 @@ pub(crate) const LAYOUT: FileSchema = FileSchema {
 const MOST_PASSAGES: i64 = 1_000_000;
 
 /// Documents under one name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Collection {
     /// Its name.
@@ -29,13 +30,15 @@ pub struct Collection {
     /// How many passages they have.
     pub passages: u64,
     /// How many documents can be found by meaning too, and not by words only.
+    #[serde(rename = "by_meaning")]
     pub embedded: u64,
     /// The files and folders that were added.
+    #[serde(rename = "paths")]
     pub roots: Vec<PathBuf>,
 }
 
 /// A document of a collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StoredDocument {
     /// Its file.

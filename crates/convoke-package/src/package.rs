@@ -27,12 +27,13 @@ pub struct Package {
 }
 
 /// A file of a package.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct FileInfo {
     /// Its path, with `/` between the parts.
     pub path: String,
     /// How many bytes it has.
+    #[serde(rename = "bytes")]
     pub size: u64,
     /// Whether its owner may run it.
     pub executable: bool,

@@ -3,16 +3,13 @@
 use std::io::{self, IsTerminal};
 
 use convoke_core::{Event, EventKind, FinishReason, Outcome, RunStream};
+use convoke_history::human;
 use convoke_host::chat::{Chat, ReplyStop};
 
 use super::person::ChatResponder;
 use crate::failure::Failure;
-use crate::human;
-use crate::run::Signals;
+use crate::run::{INTERRUPTED, Signals};
 use crate::terminal::{Output, Spinner};
-
-/// How the shell calls a process that was interrupted.
-const INTERRUPTED: i32 = 130;
 
 /// The view of a conversation.
 pub(crate) struct ChatView<'a> {

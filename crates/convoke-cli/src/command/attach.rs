@@ -10,17 +10,15 @@ use convoke_core::store::RunRecord;
 use convoke_core::{Event, QuestionId, RunStatus, Timestamp};
 use convoke_history::json::{QuestionView, RunView};
 use convoke_history::progress::RunProgress;
-use convoke_history::{DisplayStatus, History, OpenQuestion};
+use convoke_history::{History, OpenQuestion};
 use convoke_host::{FollowedRun, FollowedState, Host};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::questions::write_questions;
-use crate::arguments::{Arguments, Attach};
+use crate::arguments::{Arguments, NamedRun};
 use crate::configuration;
-use crate::failure::{Exit, Failure};
-use crate::fork_advice;
-use crate::run::{Display, Signals, Verbosity, tell_questions, unanswered};
-use crate::select;
+use crate::failure::{Exit, Failure, error_json};
+use crate::run::{Display, Signals, Verbosity, tell_questions};
 use crate::session::Session;
 
 /// How often the picture is drawn, and the run's record looked at.
@@ -28,10 +26,10 @@ const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(
     session: &mut Session<'_>,
-    arguments: &Attach,
+    arguments: &NamedRun,
     all: &Arguments,
 ) -> Result<(), Failure> {
-    let record = select::run(session, &arguments.run).await?;
+    let record = session.find(&arguments.run).await?;
     let mut signals = Signals::listen()?;
     let store = Arc::clone(&session.store);
     let host = configuration::load(all).ok().and_then(|config| {
@@ -93,7 +91,7 @@ impl AttachedRun {
 
     /// Shows what a run waits for that somebody works on: whoever watches may be the one to answer.
     async fn ask(&mut self, session: &mut Session<'_>, run: &RunRecord) -> Result<(), Failure> {
-        let open = unanswered(session, &run.id).await?;
+        let open = session.unanswered(&run.id).await?;
         let new: Vec<OpenQuestion> =
             open.into_iter().filter(|open| self.asked.insert(open.pending.id.clone())).collect();
         if !new.is_empty() {
@@ -109,9 +107,9 @@ impl AttachedRun {
 fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
     let record = &history.record;
     let result = convoke_host::gist(history).result_text();
-    let failure = failure(session, history);
+    let failure = session.why_stopped(history);
     if session.json {
-        let error = failure.as_ref().map_or(Value::Null, Failure::error);
+        let error = error_json(failure.as_ref());
         let view = |open| QuestionView::new(open, Timestamp::now());
         let questions: Vec<_> = history.questions.iter().map(view).collect();
         let run = RunView::new(record, (&history.spent()).into(), session.now);
@@ -120,7 +118,7 @@ fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
             .json(&json!({"run": run, "result": result, "questions": questions, "error": error}))?;
     }
     match (failure, record.status) {
-        (Some(failure), _) => Err(failure),
+        (Some(failure), _) => Err(failure.into()),
         (None, RunStatus::Suspended) => {
             if !session.json {
                 write_questions(session, &history.questions)?;
@@ -132,31 +130,4 @@ fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
             None => Ok(()),
         },
     }
-}
-
-/// Why it did not complete, and what can be done about it; `None` if it did, or waits for somebody.
-fn failure(session: &Session<'_>, history: &History) -> Option<Failure> {
-    let record = &history.record;
-    let status = match DisplayStatus::of(record) {
-        DisplayStatus::Status(RunStatus::Completed | RunStatus::Suspended) => return None,
-        DisplayStatus::Idle => {
-            return Some(
-                Failure::failed(format!("nobody works on run `{}` any more", record.id))
-                    .hint(format!("to let it go on, {}", session.resuming(record))),
-            );
-        }
-        standing => standing.status(),
-    };
-    let error = history.ending.as_ref().and_then(|ending| ending.error.clone());
-    let message = error.unwrap_or_else(|| status.to_string());
-    let failure = match status {
-        RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
-        RunStatus::Cancelled => Failure::cancelled(message),
-        _ => Failure::failed(message),
-    };
-    let hint = match fork_advice::can_go_on(record) {
-        true => Some(format!("to let it go on, {}", session.resuming(record))),
-        false => fork_advice::otherwise(session, history),
-    };
-    Some(hint.into_iter().fold(failure, Failure::hint))
 }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use convoke_core::{Error, Outcome, RunId, RunStatus};
-use convoke_host::{GoOnOptions, Host, Manifest};
+use convoke_host::stored::{ESTIMATED, RunSource};
+use convoke_host::{FailureReport, GoOnOptions, Host, Manifest};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::resume;
 use crate::arguments::{Arguments, Attend};
 use crate::configuration;
-use crate::failure::{Exit, Failure};
-use crate::run::{ESTIMATED, RunNotes, RunReport, RunSource, Signals, why_cancelled};
+use crate::failure::{Exit, Failure, error_json};
+use crate::run::Signals;
 use crate::session::Session;
 use crate::terminal::text;
 
@@ -123,18 +123,12 @@ impl Reporter {
             notes.push(ESTIMATED.to_owned());
             session.output.note(&format!("{run}: {ESTIMATED}"));
         }
-        let cancelled = match outcome.status {
-            RunStatus::Cancelled => why_cancelled(session, outcome).await?,
-            _ => None,
-        };
-        let about = RunNotes { cancelled, notes, ..RunNotes::default() };
-        let report = RunReport::of(session, source, outcome, &about).await?;
+        let report = session.report(source, outcome, None).await?;
         self.has_failures |= report.failure.is_some() && outcome.status != RunStatus::Cancelled;
-        for lack in report.lacks() {
-            session.output.note(&format!("{run}: {lack}"));
-        }
+        session.output.notes(report.lacks().iter().map(|lack| format!("{run}: {lack}")));
         if session.json {
-            session.output.json_line(&report.document(None, outcome, &about))?;
+            let error = error_json(report.failure.as_ref());
+            session.output.json_line(&report.document(None, &notes, error))?;
             return session.output.flush();
         }
         line(session, run, outcome.status.name(), report.failure.as_ref())
@@ -152,16 +146,17 @@ impl Reporter {
         let is_left_alone = matches!(error, Error::Refused(_));
         self.has_failures |= !is_left_alone;
         let failure = match session.store.run(run).await?.filter(|_| is_left_alone) {
-            None => Failure::from(error),
+            None => FailureReport::from(error),
             Some(record) => {
                 let unfit = Manifest::of(&record).and_then(|kept| {
-                    resume::must_fit(session, &self.host, &record, &kept, &GoOnOptions::default()).err()
+                    session.must_fit(&self.host, &record, &kept, &GoOnOptions::default()).err()
                 });
-                unfit.unwrap_or_else(|| Failure::from(error).hint(session.resuming(&record)))
+                unfit.unwrap_or_else(|| FailureReport::from(error).hint(session.resuming(&record)))
             }
         };
         if session.json {
-            let document = json!({"run": run, "status": null, "notes": notes, "error": failure.error()});
+            let document =
+                json!({"run": run, "status": null, "notes": notes, "error": error_json(Some(&failure))});
             session.output.json_line(&document)?;
             return session.output.flush();
         }
@@ -174,12 +169,12 @@ fn line(
     session: &mut Session<'_>,
     run: &RunId,
     status: &str,
-    failure: Option<&Failure>,
+    failure: Option<&FailureReport>,
 ) -> Result<(), Failure> {
-    let why = failure.map(|failure| format!(": {}", text::one_line(&failure.message())));
+    let why = failure.map(|failure| format!(": {}", text::one_line(&failure.message)));
     session.output.plain(&text::clean(&format!("{run}  {status}{}", why.unwrap_or_default())))?;
     session.output.flush()?;
-    for hint in failure.into_iter().flat_map(Failure::hints) {
+    for hint in failure.iter().flat_map(|failure| &failure.hints) {
         session.output.note(&format!("{run}: {hint}"));
     }
     Ok(())

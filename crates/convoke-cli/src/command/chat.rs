@@ -6,8 +6,9 @@ use std::sync::Arc;
 use convoke_agent::memory::Memories;
 use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus};
 use convoke_history::json::UsageView;
-use convoke_host::Host;
 use convoke_host::chat::{Chat, ChatError, ContinuedChat, PreparedChat, StoredChat};
+use convoke_host::stored::{LAST, StoreUse};
+use convoke_host::{FailureReport, Host};
 use serde_json::json;
 
 use crate::arguments::{self, Arguments};
@@ -17,7 +18,6 @@ use crate::files;
 use crate::host;
 use crate::logging;
 use crate::run::{Signals, open};
-use crate::select;
 use crate::session::Session;
 use crate::terminal::Output;
 
@@ -31,7 +31,7 @@ pub(crate) async fn run(
     let is_conversation = !has_words || wanted.resume.is_some();
     let earlier = match &wanted.resume {
         Some(run) => {
-            let session = Session::open_or_make(arguments, output)?;
+            let session = Session::open(arguments, StoreUse::Make, output)?;
             let earlier = find(&session, run).await?;
             let is_silent = !has_words && !io::stdin().is_terminal();
             if is_silent && earlier.awaits_words(&*session.store).await? {
@@ -51,9 +51,8 @@ pub(crate) async fn run(
     let models = host.models()?;
     let choice = models.choose(chat.model.as_deref()).await?;
     let name = choice.model.ok_or_else(|| {
-        let looked = choice.findings.iter().map(ToString::to_string);
-        looked
-            .fold(Failure::failed("there is no model to talk to"), Failure::detail)
+        FailureReport::failed("there is no model to talk to")
+            .detailed(choice.findings.iter().map(ToString::to_string))
             .hint("set a provider's key (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), or name a model with --model")
     })?;
     if earlier.is_some() && chat.model.is_none() {
@@ -65,7 +64,7 @@ pub(crate) async fn run(
     models.check(&name)?;
     let memories = chat.memory.as_deref().map(|name| remembering(&host, name)).transpose()?;
     if !wanted.forget {
-        Session::open_or_make(arguments, output)?;
+        Session::open(arguments, StoreUse::Make, output)?;
     }
     let model = open(&models, &name, output).await?;
     let mut notes = Vec::new();
@@ -75,7 +74,7 @@ pub(crate) async fn run(
     if is_conversation && person.is_some() {
         output.aside(&format!("{name} · /help says what can be typed; /quit or Ctrl-D leaves"));
     }
-    host::tell(&notes, output);
+    output.notes(&notes);
     let view = |output, signals| ChatView {
         output,
         is_json: arguments.json,
@@ -92,7 +91,7 @@ pub(crate) async fn run(
         logging::finish(&telemetry, output).await;
         return ended(watched?, None, output, arguments.json).map(drop);
     }
-    let mut session = Session::open_or_make(arguments, output)?;
+    let mut session = Session::open(arguments, StoreUse::Make, output)?;
     let continued = match earlier {
         Some(earlier) => Some(go_on(&mut session, earlier, opening).await?),
         None => None,
@@ -119,8 +118,8 @@ pub(crate) async fn run(
 
 /// The conversation of this run; for `last` the newest one that can go on.
 async fn find(session: &Session<'_>, wanted: &str) -> Result<StoredChat, Failure> {
-    if wanted != select::LAST {
-        let record = select::run(session, wanted).await?;
+    if wanted != LAST {
+        let record = session.find(wanted).await?;
         return StoredChat::of(record).map_err(|error| match error {
             ChatError::NotAChat { .. } => Failure::from(error)
                 .hint(format!("`{}` lists conversations", session.command("runs --workflow chat"))),
@@ -146,22 +145,6 @@ async fn go_on(
         session.output.note(&format!("the conversation of run {before} was over; it goes on in run {run}"));
     }
     Ok(continued)
-}
-
-impl From<ChatError> for Failure {
-    fn from(error: ChatError) -> Self {
-        let message = error.to_string();
-        match error {
-            ChatError::Store(error) => error.into(),
-            ChatError::Run(error) => error.into(),
-            ChatError::Over { .. } => Self::failed(message)
-                .hint("a conversation that is to go on begins with `convoke chat` and no text"),
-            ChatError::NotWaiting { .. } => {
-                Self::failed(message).hint("leave the text out to have its answer")
-            }
-            _ => Self::failed(message),
-        }
-    }
 }
 
 fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
@@ -216,15 +199,12 @@ fn ended(
     json: bool,
 ) -> Result<RunStatus, Failure> {
     let status = outcome.status;
-    let naming = |failure: Failure| match kept {
-        Some(run) => failure.detail(format!("run {run}")),
-        None => failure,
-    };
+    let naming = |failure: FailureReport| failure.detailed(kept.map(|run| format!("run {run}")));
     if status == RunStatus::Cancelled {
         return Err(Failure::Ended(Exit::Cancelled));
     }
     if let Some(error) = outcome.error.filter(|error| !matches!(error.root(), Error::Suspended(_))) {
-        return Err(naming(Failure::from(error)));
+        return Err(naming(error.into()).into());
     }
     let finish = outcome.state.last.as_ref().map(|reply| reply.finish);
     if json && let Some(reply) = &outcome.state.last {
@@ -240,7 +220,7 @@ fn ended(
     // Half an answer is no answer to a program that asked once.
     match finish.and_then(cut_short) {
         Some(why) if status == RunStatus::Completed && !outcome.state.goes_on => {
-            Err(naming(Failure::failed(why)))
+            Err(naming(FailureReport::failed(why)).into())
         }
         _ => Ok(status),
     }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use convoke_goals::agentfile::{Source, format};
-use convoke_host::{bytes_of, is_standard_input, other_kind};
+use convoke_goals::agentfile::format;
+use convoke_host::{bytes_of, is_standard_input, other_kind, read_source};
+use convoke_text::shell_quoted;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
@@ -11,7 +12,6 @@ use crate::arguments::{Arguments, Fmt};
 use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::files;
-use crate::shell;
 use crate::terminal::{Output, Rich, Tone, text};
 
 #[derive(Serialize)]
@@ -37,35 +37,25 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
     let mut unreadable = 0;
     let mut unformatted: Vec<String> = Vec::new();
     let mut results = Vec::new();
-    let mut failures = Vec::new();
+    let mut unread = None;
     for path in &wanted.files {
         let (name, bytes) = match read(path) {
             Ok(read) => read,
             Err(failure) if arguments.json => {
                 let (file, error) = (path.display().to_string(), Some(failure.message()));
                 results.push(Formatted { file, changed: false, error });
-                failures.push(failure);
+                unread.get_or_insert(failure);
                 continue;
             }
             Err(failure) => return Err(failure),
         };
-        let formatted = match Source::from_bytes(name.clone(), bytes) {
-            Ok(source) => match format(source.text()) {
-                Ok(formatted) => Some((source.text().to_owned(), formatted)),
-                Err(diagnostics) => {
-                    tell(&source, &diagnostics, output);
-                    None
-                }
-            },
-            Err(error) => {
-                let (source, diagnostic) = *error;
-                let mut diagnostics = convoke_goals::agentfile::diagnostic::Diagnostics::default();
-                diagnostics.error(|| diagnostic);
-                tell(&source, &diagnostics, output);
-                None
-            }
+        let (source, diagnostics) = read_source(name.clone(), bytes);
+        let formatted = match diagnostics.errors() {
+            0 => format(source.text()),
+            _ => Err(diagnostics),
         };
-        let Some((before, after)) = formatted else {
+        let before = source.text();
+        let Ok(after) = formatted.map_err(|diagnostics| tell(&source, &diagnostics, output)) else {
             unreadable += 1;
             let error = Some("it has syntax errors".to_owned());
             results.push(Formatted { file: name, changed: false, error });
@@ -74,11 +64,11 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
         let changed = before != after;
         results.push(Formatted { file: name.clone(), changed, error: None });
         if changed {
-            unformatted.push(shell::quoted(&path.display().to_string()));
+            unformatted.push(shell_quoted(&path.display().to_string()));
         }
         if wanted.check {
             if changed && !arguments.json {
-                difference(&name, &before, &after, output)?;
+                difference(&name, before, &after, output)?;
             }
         } else if is_standard_input(path) {
             output.block(&after)?;
@@ -92,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
     if arguments.json && !wanted.files.iter().any(|path| is_standard_input(path) && !wanted.check) {
         output.json(&results)?;
     }
-    if let Some(failure) = failures.into_iter().next() {
+    if let Some(failure) = unread {
         return Err(failure);
     }
     if unreadable > 0 {
@@ -102,11 +92,8 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
             .hint("correct them first: `convoke validate` shows all of them"));
     }
     if wanted.check && !unformatted.is_empty() {
-        let files = if unformatted.len() == 1 {
-            "1 file is".to_owned()
-        } else {
-            format!("{} files are", unformatted.len())
-        };
+        let number = unformatted.len();
+        let files = if number == 1 { "1 file is".to_owned() } else { format!("{number} files are") };
         return Err(Failure::failed(format!("{files} not formatted"))
             .hint(format!("`convoke fmt {}`", unformatted.join(" "))));
     }

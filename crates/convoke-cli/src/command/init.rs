@@ -4,12 +4,12 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use convoke_host::{ProjectPlan, is_project};
+use convoke_text::shell_quoted;
 use serde_json::json;
 
 use crate::arguments::{Arguments, Init};
 use crate::failure::Failure;
 use crate::host;
-use crate::shell;
 use crate::terminal::{Output, Rich, Tone};
 use crate::wizard::Wizard;
 
@@ -68,7 +68,7 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
 fn next(folder: &Path, model: Option<&str>) -> String {
     let change = match folder {
         here if here == Path::new(".") => String::new(),
-        there => format!("cd {} && ", shell::quoted(&there.display().to_string())),
+        there => format!("cd {} && ", shell_quoted(&there.display().to_string())),
     };
     match model {
         Some(model) => format!("`{change}convoke run` runs it with {model}"),

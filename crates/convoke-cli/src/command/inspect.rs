@@ -7,24 +7,22 @@ use convoke_host::Definition;
 use super::drawing::{draw, lines, only_diagrams_go_to_files};
 use crate::arguments::{Arguments, Inspect, OutlineFormat};
 use crate::configuration;
-use crate::diagnostics::{tell, valid};
+use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::host;
 use crate::terminal::Output;
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) -> Result<(), Failure> {
     only_diagrams_go_to_files(wanted.format, arguments.json, wanted.output.as_deref())?;
-    let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills, output)?;
-    let checked = host::of(arguments, config)?.load_with(&wanted.file, &skills)?;
-    if let Some(note) = &checked.concern {
-        output.note(note);
-    }
+    let host = host::load(arguments)?;
+    let skills = configuration::skills(host.config(), &wanted.skills, output)?;
+    let checked = host.load_with(&wanted.file, &skills)?;
+    output.notes(&checked.concern);
     if checked.definition.is_none() {
         tell(&checked.source, &checked.diagnostics, output);
     }
     let definition =
-        valid(&checked).map_err(|invalid| invalid.hint("only a file without errors can be shown"))?;
+        checked.checked().map_err(|invalid| invalid.hint("only a file without errors can be shown"))?;
     match wanted.format {
         OutlineFormat::Json => json(&*definition, output),
         _ if arguments.json => json(&*definition, output),

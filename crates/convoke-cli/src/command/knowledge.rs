@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use convoke_host::Host;
+use convoke_core::Passage;
+use convoke_history::human;
+use convoke_host::view::{AddedDocuments, path_from_here};
 use convoke_knowledge::pdf::{self, PdfReader};
-use convoke_knowledge::{Added, Collection, FoundPassages, Knowledge, KnowledgeError, StoredDocument};
+use convoke_knowledge::{Added, Knowledge};
 use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::terminal::{Align, Column, Output, Rich, Spinner, Table, Tone, text};
-use crate::{host, human};
-
-/// So many of the files that were left out are listed.
-const MOST_LISTED: usize = 20;
+use crate::host;
+use crate::terminal::{Output, Rich, Spinner, Tone, text};
 
 /// The command that reads PDFs, in a process of its own.
 const READ_PDF: &str = "read-pdf";
@@ -71,219 +70,56 @@ pub(crate) async fn run(
     }
     let host = host::load(arguments)?;
     let knowledge = host.knowledge()?;
-    let view = View { json: arguments.json, output };
     match command {
-        KnowledgeCommand::Add { name, paths } => view.add(&host, &knowledge, name, paths).await,
-        KnowledgeCommand::List => view.list(&knowledge.collections().await?),
-        KnowledgeCommand::Show { name } => view.documents(&knowledge.documents(name).await?),
+        KnowledgeCommand::Add { name, paths } => {
+            host.make_knowledge_place()?;
+            let added = &add(knowledge, name, paths).await?;
+            output.show(&AddedDocuments { name, added, words_alone: host.why_words_alone() })
+        }
+        KnowledgeCommand::List => output.show(&*knowledge.collections().await?),
+        KnowledgeCommand::Show { name } => output.show(&*knowledge.documents(name).await?),
         KnowledgeCommand::Search { name, query, limit } => {
             let found = knowledge.search(name, query, usize::from(*limit)).await?;
-            view.passages(&found, host.why_words_alone())
+            if arguments.json {
+                return output.json(&json!({"by": found.by.to_string(), "passages": found.passages}));
+            }
+            passages(&found.passages, output)?;
+            if let Some(why) = host.why_words_alone() {
+                output.note(&format!("by words alone: {why}"));
+            }
+            Ok(())
         }
         KnowledgeCommand::Remove { name, path } => {
             let removed = knowledge.remove(name, path.as_deref()).await?;
-            view.removed(name, removed)
+            let line = format!("{name}: {} removed", human::count(removed as u64, "document"));
+            output.give(&json!({"name": name, "removed": removed}), line)
         }
         KnowledgeCommand::ReadPdf => Ok(()),
     }
 }
 
-/// How results are shown.
-struct View<'a> {
-    json: bool,
-    output: &'a mut Output,
+/// Adds documents, and shows which one is being read.
+async fn add(knowledge: Knowledge, name: &str, paths: &[PathBuf]) -> Result<Added, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("where is this program? {error}")))?;
+    let arguments = vec!["knowledge".to_owned(), READ_PDF.to_owned()];
+    let spinner = Spinner::begin("looking for documents");
+    let reading = |path: &Path| spinner.say(text::one_line(&path.display().to_string()));
+    Ok(knowledge.pdf(PdfReader::Program { program, arguments }).add(name, paths, reading).await?)
 }
 
-impl View<'_> {
-    async fn add(
-        self,
-        host: &Host,
-        knowledge: &Knowledge,
-        name: &str,
-        paths: &[PathBuf],
-    ) -> Result<(), Failure> {
-        host.make_knowledge_place()?;
-        let own = std::env::current_exe()
-            .map_err(|error| Failure::failed(format!("where is this program? {error}")))?;
-        let reader =
-            PdfReader::Program { program: own, arguments: vec!["knowledge".to_owned(), READ_PDF.to_owned()] };
-        let spinner = Spinner::begin("looking for documents");
-        let knowledge = knowledge.clone().pdf(reader);
-        let reading = |path: &Path| spinner.say(text::one_line(&path.display().to_string()));
-        let added = knowledge.add(name, paths, reading).await;
-        drop(spinner);
-        self.added(name, &added?, host.why_words_alone())
+/// The passages as they are, each below where it is from.
+fn passages(passages: &[Passage], output: &mut Output) -> Result<(), Failure> {
+    for (number, passage) in (1..).zip(passages) {
+        let mut source = passage.source.clone();
+        source.document = path_from_here(Path::new(&source.document));
+        let origin = text::one_line(&source.to_string());
+        output.line(&Rich::new(Tone::Faint, format!("[{number}] ")).with(Tone::Strong, origin))?;
+        let indented = passage.text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n");
+        output.block(&indented.collect::<String>())?;
     }
-
-    fn added(self, name: &str, added: &Added, words_alone: Option<String>) -> Result<(), Failure> {
-        if self.json {
-            let left_out =
-                added.left_out.iter().map(|left| json!({"path": left.path, "reason": left.reason}));
-            return self.output.json(&json!({
-                "name": name,
-                "read": added.read,
-                "unchanged": added.unchanged,
-                "removed": added.removed,
-                "passages": added.passages,
-                "left_out": left_out.collect::<Vec<_>>(),
-                "by_meaning": words_alone.is_none(),
-            }));
-        }
-        let read = format!(
-            "{} read ({})",
-            human::count(added.read, "document"),
-            human::count(added.passages, "passage")
-        );
-        self.output
-            .plain(&format!("{name}: {read}, {} unchanged, {} removed", added.unchanged, added.removed))?;
-        for left in added.left_out.iter().take(MOST_LISTED) {
-            self.output.note(&text::clean(&format!("left out: {}: {}", shown(&left.path), left.reason)));
-        }
-        if let Some(more) = added.left_out.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
-            self.output.note(&format!("left out: {more} more; --json lists all of them"));
-        }
-        tell_words_alone(words_alone, self.output);
-        Ok(())
+    if passages.is_empty() {
+        output.note("nothing fits");
     }
-
-    fn list(self, collections: &[Collection]) -> Result<(), Failure> {
-        if self.json {
-            let all = collections.iter().map(|one| {
-                json!({
-                    "name": one.name,
-                    "documents": one.documents,
-                    "passages": one.passages,
-                    "by_meaning": one.embedded,
-                    "paths": one.roots,
-                })
-            });
-            return self.output.json(&all.collect::<Vec<_>>());
-        }
-        if collections.is_empty() {
-            self.output
-                .note("this project has no knowledge yet; `convoke knowledge add NAME PATH` makes some");
-            return Ok(());
-        }
-        let mut table = Table::new([
-            Column::new("name", Align::Left),
-            Column::new("documents", Align::Right),
-            Column::new("passages", Align::Right),
-            Column::new("found by", Align::Left),
-            Column::new("from", Align::Left).yielding(20),
-        ]);
-        for one in collections {
-            let by = match one.embedded {
-                0 => "words".to_owned(),
-                all if all == one.documents => "words and meaning".to_owned(),
-                some => format!("words, {some} by meaning"),
-            };
-            let roots: Vec<String> = one.roots.iter().map(|root| shown(root)).collect();
-            table.row([
-                (Tone::Strong, one.name.clone()),
-                (Tone::Plain, one.documents.to_string()),
-                (Tone::Plain, one.passages.to_string()),
-                (Tone::Plain, by),
-                (Tone::Faint, text::one_line(&roots.join(", "))),
-            ]);
-        }
-        self.table(&table)
-    }
-
-    fn documents(self, documents: &[StoredDocument]) -> Result<(), Failure> {
-        if self.json {
-            let all = documents.iter().map(|one| {
-                let read_at = one.read_at.to_string();
-                json!({"path": one.path, "bytes": one.bytes, "passages": one.passages, "read_at": read_at})
-            });
-            return self.output.json(&all.collect::<Vec<_>>());
-        }
-        let mut table = Table::new([
-            Column::new("document", Align::Left).yielding(30),
-            Column::new("size", Align::Right),
-            Column::new("passages", Align::Right),
-            Column::new("read", Align::Left),
-        ]);
-        for one in documents {
-            table.row([
-                (Tone::Strong, text::one_line(&shown(&one.path))),
-                (Tone::Plain, human::bytes(one.bytes)),
-                (Tone::Plain, one.passages.to_string()),
-                (Tone::Faint, human::moment(one.read_at)),
-            ]);
-        }
-        self.table(&table)
-    }
-
-    fn passages(self, found: &FoundPassages, words_alone: Option<String>) -> Result<(), Failure> {
-        if self.json {
-            return self.output.json(&json!({"by": found.by.to_string(), "passages": found.passages}));
-        }
-        for (number, passage) in (1..).zip(&found.passages) {
-            let mut source = passage.source.clone();
-            source.document = shown(Path::new(&source.document));
-            let origin = text::one_line(&source.to_string());
-            self.output.line(&Rich::new(Tone::Faint, format!("[{number}] ")).with(Tone::Strong, origin))?;
-            self.output.block(&indented(&passage.text))?;
-        }
-        if found.passages.is_empty() {
-            self.output.note("nothing fits");
-        }
-        tell_words_alone(words_alone, self.output);
-        Ok(())
-    }
-
-    fn removed(self, name: &str, documents: usize) -> Result<(), Failure> {
-        if self.json {
-            return self.output.json(&json!({"name": name, "removed": documents}));
-        }
-        self.output.plain(&format!("{name}: {} removed", human::count(documents as u64, "document")))
-    }
-
-    fn table(self, table: &Table) -> Result<(), Failure> {
-        table.lines(self.output.width()).iter().try_for_each(|line| self.output.line(line))
-    }
-}
-
-/// Says why meanings do not count.
-fn tell_words_alone(why: Option<String>, output: &mut Output) {
-    if let Some(why) = why {
-        output.note(&text::clean(&format!("by words alone: {why}")));
-    }
-}
-
-/// A path as it is written from here.
-fn shown(path: &Path) -> String {
-    let here = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
-    let below = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
-    match below {
-        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
-        Some(below) => below.display().to_string(),
-        None => path.display().to_string(),
-    }
-}
-
-fn indented(passage: &str) -> String {
-    passage.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
-}
-
-impl From<KnowledgeError> for Failure {
-    fn from(error: KnowledgeError) -> Self {
-        let message = text::clean(&error.to_string());
-        match error {
-            KnowledgeError::Name { .. } | KnowledgeError::Nothing { .. } => Self::usage(message),
-            KnowledgeError::Missing { .. } => {
-                Self::not_found(message).hint("`convoke knowledge add NAME PATH` makes some")
-            }
-            KnowledgeError::NoDocument { name, .. } => {
-                Self::not_found(message).hint(format!("`convoke knowledge show {name}` lists what there is"))
-            }
-            KnowledgeError::Unreadable { .. } => {
-                Self::not_found(message).hint("check the path and its permissions")
-            }
-            KnowledgeError::Storage(_) => Self::store(message),
-            KnowledgeError::Embedding(_) => Self::failed(message)
-                .hint("what was read so far is kept; the same command goes on from there"),
-            _ => Self::failed(message),
-        }
-    }
+    Ok(())
 }

@@ -18,7 +18,7 @@ pub(crate) fn completions(shell: Shell, output: &mut Output) -> Result<(), Failu
 }
 
 /// Prints the manual page of the program, or writes those of all its commands into a folder.
-pub(crate) fn man(folder: Option<&Path>, arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn man(folder: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
     let command = Arguments::command();
     let Some(folder) = folder else {
         let mut page = Vec::new();
@@ -28,12 +28,6 @@ pub(crate) fn man(folder: Option<&Path>, arguments: &Arguments, output: &mut Out
     let failed = |error| Failure::failed(format!("{} cannot be written: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
     clap_mangen::generate_to(command, folder).map_err(failed)?;
-    match arguments.json {
-        true => output.json(&json!({"written": folder})),
-        false => {
-            let line =
-                Rich::new(Tone::Good, "wrote").with(Tone::Plain, format!(" {}/convoke*.1", folder.display()));
-            output.line(&line)
-        }
-    }
+    let line = Rich::new(Tone::Good, "wrote").with(Tone::Plain, format!(" {}/convoke*.1", folder.display()));
+    output.give(&json!({"written": folder}), line)
 }

@@ -3,13 +3,15 @@
 use clap::Subcommand;
 use convoke_agent::memory::MemorySession;
 use convoke_core::{Message, Role};
+use convoke_history::human;
+use convoke_host::FailureReport;
 use convoke_tools::memory::{Memory, RememberedConversation};
 use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::terminal::{Align, Column, Output, Rich, Table, Tone, text};
-use crate::{host, human};
+use crate::host;
+use crate::terminal::{Output, Rich, Tone, text};
 
 /// What is done about conversations that are remembered.
 #[derive(Debug, Subcommand)]
@@ -35,7 +37,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let memory = host::load(arguments)?.memory()?;
     match command {
-        MemoryCommand::List => list(arguments, &memory.conversations().await?, output),
+        MemoryCommand::List => output.show(&*memory.conversations().await?),
         MemoryCommand::Show { name } => {
             let known = memory.conversations().await?;
             let one = known.iter().find(|one| one.name == *name).ok_or_else(|| unknown(name, &known))?;
@@ -45,46 +47,16 @@ pub(crate) async fn run(
             let Some(said) = memory.forget_conversation(name).await? else {
                 return Err(unknown(name, &memory.conversations().await?));
             };
-            if arguments.json {
-                return output.json(&json!({"name": name, "removed": said}));
-            }
-            output.plain(&text::clean(&format!("{name}: {} forgotten", human::count(said, "message"))))
+            let line = format!("{name}: {} forgotten", human::count(said, "message"));
+            output.give(&json!({"name": name, "removed": said}), line)
         }
     }
 }
 
 fn unknown(name: &str, known: &[RememberedConversation]) -> Failure {
-    Failure::not_found(format!("nothing is remembered under `{}` in this workspace", text::clean(name)))
-        .meant(name, known.iter().map(|one| &*one.name), "`convoke memory list` lists what is")
-}
-
-fn list(arguments: &Arguments, known: &[RememberedConversation], output: &mut Output) -> Result<(), Failure> {
-    if arguments.json {
-        let all = known.iter().map(|one| {
-            let last = one.last.map(|last| last.to_string());
-            json!({"name": one.name, "messages": one.remarks, "summary": one.summary, "last": last})
-        });
-        return output.json(&all.collect::<Vec<_>>());
-    }
-    if known.is_empty() {
-        output.note("nothing is remembered in this workspace; `convoke chat --memory` remembers");
-        return Ok(());
-    }
-    let mut table = Table::new([
-        Column::new("name", Align::Left),
-        Column::new("messages", Align::Right),
-        Column::new("last", Align::Left),
-        Column::new("in short", Align::Left).yielding(20),
-    ]);
-    for one in known {
-        table.row([
-            (Tone::Strong, text::one_line(&one.name)),
-            (Tone::Plain, one.remarks.to_string()),
-            (Tone::Plain, one.last.map_or_else(String::new, human::moment)),
-            (Tone::Faint, text::one_line(one.summary.as_deref().unwrap_or_default())),
-        ]);
-    }
-    table.lines(output.width()).iter().try_for_each(|line| output.line(line))
+    let message = format!("nothing is remembered under `{}` in this workspace", text::clean(name));
+    let names = known.iter().map(|one| &*one.name);
+    FailureReport::not_found(message).meant(name, names, "`convoke memory list` lists what is").into()
 }
 
 async fn show(

@@ -4,59 +4,47 @@ mod answer;
 mod attach;
 mod attend;
 mod cancel;
-mod chat;
-mod compile;
-mod config;
+pub(crate) mod chat;
+pub(crate) mod compile;
+pub(crate) mod config;
 mod confirm;
-mod doctor;
+pub(crate) mod doctor;
 mod drawing;
-mod eval;
-mod fmt;
+pub(crate) mod eval;
+pub(crate) mod fmt;
 mod fork;
-mod init;
-mod inspect;
-mod knowledge;
-mod manual;
-mod mcp;
-mod memory;
-mod model;
-mod policy;
+pub(crate) mod init;
+pub(crate) mod inspect;
+pub(crate) mod knowledge;
+pub(crate) mod manual;
+pub(crate) mod mcp;
+pub(crate) mod memory;
+pub(crate) mod model;
+pub(crate) mod policy;
 mod purge;
 mod questions;
 mod replay;
 mod resume;
 mod rm;
-mod run;
+pub(crate) mod run;
 mod runs;
 mod send;
 mod show;
-mod store;
-mod validate;
+pub(crate) mod store;
+pub(crate) mod validate;
 
-pub(crate) use chat::run as chat;
-pub(crate) use compile::run as compile;
-pub(crate) use config::run as config;
-pub(crate) use doctor::run as doctor;
-pub(crate) use eval::{EvalArguments, run as eval};
-pub(crate) use fmt::run as fmt;
-pub(crate) use init::run as init;
-pub(crate) use inspect::run as inspect;
-pub(crate) use knowledge::{KnowledgeCommand, run as knowledge};
-pub(crate) use manual::{completions, man};
-pub(crate) use mcp::run as mcp;
-pub(crate) use memory::{MemoryCommand, run as memory};
-pub(crate) use model::run as model;
-pub(crate) use policy::{PolicyCommand, run as policy};
-pub(crate) use run::run as run_agentfile;
-pub(crate) use store::{StoreCommand, run as store};
-pub(crate) use validate::run as validate;
+pub(crate) use eval::EvalArguments;
+pub(crate) use knowledge::KnowledgeCommand;
+pub(crate) use memory::MemoryCommand;
+pub(crate) use policy::PolicyCommand;
+pub(crate) use store::StoreCommand;
 
 use crate::arguments::{Arguments, StoredCommand};
 use crate::failure::Failure;
 use crate::session::Session;
 
 /// Does what a command on a store says.
-pub(crate) async fn run(
+pub(crate) async fn on_store(
     session: &mut Session<'_>,
     command: &StoredCommand,
     all: &Arguments,

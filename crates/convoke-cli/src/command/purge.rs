@@ -4,6 +4,7 @@ use std::path::Path;
 
 use convoke_core::RunId;
 use convoke_core::store::{Retention, RunRecord};
+use convoke_history::human;
 use convoke_host::store::{delete_listed, delete_notes};
 use serde_json::json;
 
@@ -11,21 +12,29 @@ use super::confirm::confirm;
 use super::runs;
 use crate::arguments::Purge;
 use crate::failure::Failure;
-use crate::human;
 use crate::session::Session;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Purge, store: &Path) -> Result<(), Failure> {
     let retention = Retention { max_age: arguments.older_than, keep_per_workflow: arguments.keep };
-    let outdated = records(session, &session.store.outdated(&retention).await?).await?;
+    let mut outdated: Vec<RunRecord> = Vec::new();
+    for id in session.store.outdated(&retention).await? {
+        outdated.extend(session.store.run(&id).await?);
+    }
+    let number = human::count(outdated.len() as u64, "run");
+    let is_listed = arguments.dry_run || !arguments.yes;
+    if is_listed && !outdated.is_empty() && !session.json {
+        runs::write_table(session, outdated.clone()).await?;
+    }
     if arguments.dry_run {
-        return preview(session, outdated).await;
+        if session.json {
+            let ids: Vec<&RunId> = outdated.iter().map(|record| &record.id).collect();
+            return session.output.json(&json!({"dry_run": true, "deleted": 0, "runs": ids}));
+        }
+        session.output.note(&format!("would delete {number}"));
+        return Ok(());
     }
     if !arguments.yes && !outdated.is_empty() {
-        let question = format!("Delete {}?", human::count(outdated.len() as u64, "run"));
-        if !session.json {
-            runs::write_table(session, outdated.clone()).await?;
-        }
-        confirm(session, &question).await?;
+        confirm(session, &format!("Delete {number}?")).await?;
     }
     let mut deleted = Vec::new();
     for record in &outdated {
@@ -34,29 +43,6 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Purge, store: &Pa
         }
     }
     delete_notes(store, &deleted).await?;
-    if session.json {
-        return session.output.json(&json!({"dry_run": false, "deleted": deleted.len(), "runs": deleted}));
-    }
-    session.output.plain(&format!("deleted {}", human::count(deleted.len() as u64, "run")))
-}
-
-async fn records(session: &Session<'_>, ids: &[RunId]) -> Result<Vec<RunRecord>, Failure> {
-    let mut records = Vec::with_capacity(ids.len());
-    for id in ids {
-        records.extend(session.store.run(id).await?);
-    }
-    Ok(records)
-}
-
-async fn preview(session: &mut Session<'_>, outdated: Vec<RunRecord>) -> Result<(), Failure> {
-    if session.json {
-        let ids: Vec<&RunId> = outdated.iter().map(|record| &record.id).collect();
-        return session.output.json(&json!({"dry_run": true, "deleted": 0, "runs": ids}));
-    }
-    let note = format!("would delete {}", human::count(outdated.len() as u64, "run"));
-    if !outdated.is_empty() {
-        runs::write_table(session, outdated).await?;
-    }
-    session.output.note(&note);
-    Ok(())
+    let line = format!("deleted {}", human::count(deleted.len() as u64, "run"));
+    session.output.give(&json!({"dry_run": false, "deleted": deleted.len(), "runs": deleted}), line)
 }

@@ -6,7 +6,6 @@ use convoke_history::json::QuestionView;
 use convoke_history::{History, OpenQuestion};
 
 use crate::failure::Failure;
-use crate::render::{awaited_calls, open_question};
 use crate::session::Session;
 use crate::terminal::{Rich, Tone};
 
@@ -22,7 +21,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let suspended = RunQuery { status: Some(RunStatus::Suspended), ..RunQuery::default() };
     for record in session.store.runs(&suspended).await?.iter().filter(|record| !record.channels.is_empty()) {
         let history = History::load(&*session.store, &record.id).await?;
-        let calls = awaited_calls(session, &record.id, &history.awaited());
+        let calls = session.awaited_calls(&history, session.output.width());
         if calls.is_empty() {
             continue;
         }
@@ -50,7 +49,7 @@ pub(super) fn write_questions(session: &mut Session<'_>, questions: &[OpenQuesti
             session.output.plain("")?;
         }
         session.output.line(&run_line(&open.pending.run))?;
-        for line in open_question(session, open, false) {
+        for line in session.open_question(open, session.output.width(), false) {
             session.output.line(&line)?;
         }
     }

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use convoke_core::RunStatus;
 use convoke_history::History;
-use convoke_history::account::{Filter, Gist, Page, RecordItem, RecordView, record_items, session_log};
+use convoke_history::account::{Filter, PAGE_MARK, Page, RecordItem, RecordView, record_items, session_log};
 use convoke_history::lines::RecordLines;
 
 use crate::arguments::Replay;
 use crate::failure::Failure;
-use crate::page_file;
-use crate::select;
+use crate::files::{self, NotWritten};
 use crate::session::Session;
 use crate::terminal::{Rich, Tone, text};
 
@@ -20,12 +19,12 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
             "`--json`, `--jsonl` and `--html` are three forms of one record: choose one",
         ));
     }
-    let record = select::run(session, &arguments.run).await?;
+    let record = session.find(&arguments.run).await?;
     let history = History::load(&*session.store, &record.id).await?;
     if let Some(at) = arguments.at
         && (at == 0 || at > history.last_seq())
     {
-        return Err(super::fork::no_entry(session, &history, at));
+        return Err(session.no_entry(&history, at).into());
     }
     let gist = convoke_host::gist(&history);
     if arguments.jsonl {
@@ -57,32 +56,24 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
         let page = page.html();
         return write_page(session, &history, &page, file.as_deref(), arguments.force);
     }
-    let has_end = arguments.at.is_none();
-    write_text(session, &history, &gist, &items, &filter, arguments.full)?;
-    if has_end && history.record.status == RunStatus::Running && !filter.is_active() {
-        session.output.plain("")?;
-        session.output.line(&Rich::new(Tone::Faint, "     it has not ended"))?;
-    }
-    Ok(())
-}
-
-fn write_text(
-    session: &mut Session<'_>,
-    history: &History,
-    gist: &Gist,
-    items: &[RecordItem<'_>],
-    filter: &Filter,
-    is_full: bool,
-) -> Result<(), Failure> {
-    let record = RecordLines { history, now: session.now, width: session.output.width(), is_full };
-    session.output.lines(&record.head(gist))?;
-    let mut is_empty = true;
-    for item in items.iter().filter(|item| filter.keeps(item)) {
-        is_empty = false;
+    let record = RecordLines {
+        history: &history,
+        now: session.now,
+        width: session.output.width(),
+        is_full: arguments.full,
+    };
+    session.output.lines(&record.head(&gist))?;
+    let kept: Vec<&RecordItem<'_>> = items.iter().filter(|item| filter.keeps(item)).collect();
+    for item in &kept {
         session.output.lines(&record.item(item))?;
     }
-    if is_empty && filter.is_active() {
+    if kept.is_empty() && filter.is_active() {
         session.output.note("nothing that happened in this run fits");
+    }
+    let is_whole = arguments.at.is_none() && !filter.is_active();
+    if is_whole && history.record.status == RunStatus::Running {
+        session.output.plain("")?;
+        session.output.line(&Rich::new(Tone::Faint, "     it has not ended"))?;
     }
     Ok(())
 }
@@ -98,6 +89,29 @@ fn write_page(
         return session.output.block(page);
     }
     let path = file.map_or_else(|| PathBuf::from(format!("{}.html", history.record.id)), Path::to_owned);
-    page_file::save(page, &path, force)?;
+    save(page, &path, force)?;
     session.output.line(&Rich::plain(text::one_line(&path.display().to_string())))
+}
+
+/// Writes a page to a file. One that is there is replaced only if it is such a page too, or if that is asked for.
+fn save(page: &str, path: &Path, force: bool) -> Result<(), Failure> {
+    let place = text::one_line(&path.display().to_string());
+    if path.is_dir() {
+        return Err(Failure::failed(format!("{place} is a folder")).hint("name a file: `--html FILE`"));
+    }
+    let is_page = |beginning: &[u8]| force || String::from_utf8_lossy(beginning).contains(PAGE_MARK);
+    files::replace_own(path, page.as_bytes(), is_page).map_err(|error| match error {
+        NotWritten::NoFolder(folder) => {
+            let folder = text::one_line(&folder.display().to_string());
+            Failure::failed(format!("there is no folder {folder}"))
+                .hint("make it, or name another file: `--html FILE`")
+        }
+        NotWritten::Foreign => {
+            Failure::failed(format!("{place} is there already, and is not a page of this program"))
+                .hint("name another file, or replace it with `--force`")
+        }
+        // Only the kind: the whole error names the file beside it, which nobody asked for.
+        NotWritten::Failed(error) => Failure::failed(format!("{place} cannot be written: {}", error.kind()))
+            .hint("name another file: `--html FILE`"),
+    })
 }

@@ -1,23 +1,20 @@
 //! `convoke resume`
 
-use std::path::Path;
-
-use convoke_core::store::{RunQuery, RunRecord};
+use convoke_core::store::RunRecord;
 use convoke_core::{Outcome, RunStatus, WhenBusy};
 use convoke_goals::agentfile::model::Input;
 use convoke_history::History;
 use convoke_host::store::must_be_out_of_reach;
+use convoke_host::stored::RunSource;
 use convoke_host::tools::ServerStartup;
-use convoke_host::{GivenInputs, GoOnOptions, Host, HostError, LoadedFile, Manifest, is_standard_input};
+use convoke_host::{GivenInputs, GoOnOptions, Manifest};
 
 use crate::arguments::Arguments;
-use crate::diagnostics::{tell, valid};
+use crate::diagnostics::tell;
 use crate::failure::Failure;
-use crate::run::{Format, Prompt, ResumeArguments, RunNotes, RunSource, give_of, load, take_secrets_off};
-use crate::select;
-use crate::session::{Session, secret_options};
-use crate::terminal::text;
-use crate::{fork_advice, host, shell};
+use crate::host;
+use crate::run::{Format, Prompt, ResumeArguments, RunNotes, give, load, take_secrets_off};
+use crate::session::Session;
 
 pub(super) async fn run(
     session: &mut Session<'_>,
@@ -25,8 +22,8 @@ pub(super) async fn run(
     arguments: &Arguments,
 ) -> Result<(), Failure> {
     let record = match &wanted.run {
-        Some(run) => select::run(session, run).await?,
-        None => newest(session).await?,
+        Some(run) => session.find(run).await?,
+        None => session.newest().await?,
     };
     go_on(session, &record, wanted, arguments).await
 }
@@ -38,21 +35,25 @@ pub(super) async fn go_on(
     wanted: &ResumeArguments,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
-    let Some(kept) = Manifest::of(record) else {
-        let how = session.resuming(record);
-        return Err(Failure::failed(format!(
-            "run {} is not a run of an Agentfile, a pack or a graph",
-            record.id
-        ))
-        .hint(how));
-    };
-    if !wanted.changed_file && record.status != RunStatus::Completed && !fork_advice::can_go_on(record) {
-        return Err(ended(session, record).await?);
-    }
+    let kept = session.must_go_on(record, wanted.changed_file).await?;
     take_secrets_off(&wanted.input, &kept.inputs(), true)?;
     let host = host::load(arguments)?;
-    let (loaded, manifest) = source(session, &host, record, kept, wanted.changed_file)?;
-    let definition = valid(&loaded)?;
+    let (loaded, manifest) = match wanted.changed_file {
+        true => (host.load_anew(&kept)?, kept),
+        false => {
+            if host.has_changed(&kept) {
+                session.output.note(&format!(
+                    "{} has changed since; the run goes on with the file as it was. `--changed-file` takes the new one",
+                    kept.path
+                ));
+            }
+            host.restore(record)?
+        }
+    };
+    if loaded.definition.is_none() {
+        tell(&loaded.source, &loaded.diagnostics, session.output);
+    }
+    let definition = loaded.checked()?;
     // A file that has changed may have other secrets.
     take_secrets_off(&wanted.input, definition.inputs(), true)?;
     if record.status == RunStatus::Completed {
@@ -60,7 +61,7 @@ pub(super) async fn go_on(
         return completed(session, record, source, wanted.common.output).await;
     }
     let mut options = options(wanted);
-    must_fit(session, &host, record, &manifest, &options)?;
+    session.must_fit(&host, record, &manifest, &options)?;
     let mut prompt = Prompt::new(!wanted.common.no_input);
     let secrets: Vec<Input> = definition.inputs().iter().filter(|input| input.secret).cloned().collect();
     let mut given = GivenInputs::read(&wanted.input, None, None);
@@ -78,7 +79,7 @@ pub(super) async fn go_on(
         prepared.map_err(Failure::from)
     };
     let prepared = prompt.unless_interrupted(preparing).await;
-    host::tell(&notes, session.output);
+    session.output.notes(&notes);
     let mut prepared = prepared?;
     prompt.unless_interrupted(load(&mut prepared, session.output)).await?;
     let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };
@@ -97,9 +98,9 @@ pub(super) fn must_have_what_it_takes(
     // Whoever works on it has it all.
     let Some(kept) = Manifest::of(record).filter(|_| record.holder.is_none()) else { return Ok(()) };
     let host = host::load(arguments)?;
-    must_fit(session, &host, record, &kept, &options(wanted))?;
+    session.must_fit(&host, record, &kept, &options(wanted))?;
     must_be_out_of_reach(host.config(), &arguments.store)?;
-    if secret_options(&kept).is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
+    if kept.secret_options().is_empty() || Prompt::new(!wanted.common.no_input).is_there {
         return Ok(());
     }
     let again = session.resume(&record.id, &kept);
@@ -120,37 +121,6 @@ fn options(wanted: &ResumeArguments) -> GoOnOptions {
     options
 }
 
-/// Refuses to go on with a run that does not fit here, and says what does.
-pub(super) fn must_fit(
-    session: &Session<'_>,
-    host: &Host,
-    record: &RunRecord,
-    kept: &Manifest,
-    options: &GoOnOptions,
-) -> Result<(), Failure> {
-    host.must_fit(record, kept, options).map_err(|error| {
-        let failure = Failure::usage(text::clean(&error.to_string()));
-        match error {
-            HostError::Elsewhere { there, .. } => {
-                let again = session.resume_from(&record.id, kept);
-                if there.is_gone() {
-                    return failure
-                        .hint(format!("to let the run work in this folder, add `--here` to `{again}`"));
-                }
-                let folder = shell::quoted(&there.here.display().to_string());
-                failure.hint(format!("go on there: `cd {folder} && {again}`")).hint(format!(
-                    "if that folder is this one now, or the run is to work here: add `--here` to `{again}`"
-                ))
-            }
-            HostError::PolicyToBeNamed { .. } => failure.hint(format!(
-                "`{}` goes on under it; another one may be named as well",
-                session.resume(&record.id, kept)
-            )),
-            other => other.into(),
-        }
-    })
-}
-
 /// Gives the result of a run that is done, which takes no model.
 async fn completed(
     session: &mut Session<'_>,
@@ -161,67 +131,6 @@ async fn completed(
     let ending = History::load(&*session.store, &record.id).await?.ending;
     let state = ending.and_then(|ending| ending.state).unwrap_or_default();
     let (run, status, totals) = (record.id.clone(), record.status, record.totals);
-    give_of(
-        session,
-        source,
-        format,
-        &Outcome { run, status, state, error: None, totals },
-        RunNotes { is_quiet: true, ..RunNotes::default() },
-    )
-    .await
-}
-
-/// Why a run does not go on that was ended by a decision, and what does.
-async fn ended(session: &Session<'_>, record: &RunRecord) -> Result<Failure, Failure> {
-    let history = History::load(&*session.store, &record.id).await?;
-    let why = history.ending.as_ref().and_then(|ending| ending.error.clone()).unwrap_or_default();
-    // It begins with what it was: halted, or cancelled.
-    let told = format!("run {} was {why}", record.id);
-    let failure = match record.status {
-        RunStatus::Cancelled => Failure::cancelled(told),
-        _ => Failure::failed(told),
-    };
-    Ok(fork_advice::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
-}
-
-/// The newest run of an Agentfile that can go on, and on which nobody works.
-async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
-    let runs = session.store.runs(&RunQuery::default()).await?;
-    let can = |record: &RunRecord| {
-        record.holder.is_none() && fork_advice::can_go_on(record) && Manifest::of(record).is_some()
-    };
-    runs.into_iter().find(can).ok_or_else(|| {
-        Failure::not_found(format!("no run of an Agentfile in {} is left to be resumed", session.place))
-            .hint(format!("`{}` lists the runs there are", session.command("runs")))
-    })
-}
-
-/// The file as it was when the run began, or as it is now.
-fn source(
-    session: &mut Session<'_>,
-    host: &Host,
-    record: &RunRecord,
-    kept: Manifest,
-    changed: bool,
-) -> Result<(LoadedFile, Manifest), Failure> {
-    let now = match is_standard_input(Path::new(&kept.path)) {
-        true => Err(Failure::failed("the file came on standard input: there is no other")),
-        false => host.load(&kept.path).map_err(Failure::from),
-    };
-    let (loaded, manifest) = match changed {
-        true => (now?, kept),
-        false => {
-            if now.as_ref().is_ok_and(|now| now.differs_from(&kept)) {
-                session.output.note(&format!(
-                    "{} has changed since; the run goes on with the file as it was. `--changed-file` takes the new one",
-                    kept.path
-                ));
-            }
-            host.restore(record)?
-        }
-    };
-    if loaded.definition.is_none() {
-        tell(&loaded.source, &loaded.diagnostics, session.output);
-    }
-    Ok((loaded, manifest))
+    let outcome = Outcome { run, status, state, error: None, totals };
+    give(session, source, format, &outcome, RunNotes { is_quiet: true, ..RunNotes::default() }).await
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use convoke_core::store::RunRecord;
 use convoke_core::{RunId, StoreError};
+use convoke_history::human;
 use convoke_host::store::delete_notes;
 use serde_json::json;
 
@@ -11,15 +12,13 @@ use super::confirm::confirm;
 use super::runs;
 use crate::arguments::Rm;
 use crate::failure::Failure;
-use crate::human;
-use crate::select;
 use crate::session::Session;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Rm, store: &Path) -> Result<(), Failure> {
     // All of them are found before any is deleted.
     let mut records: Vec<RunRecord> = Vec::new();
     for wanted in &arguments.runs {
-        let record = select::run(session, wanted).await?;
+        let record = session.find(wanted).await?;
         if !records.iter().any(|other| other.id == record.id) {
             records.push(record);
         }
@@ -53,10 +52,8 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Rm, store: &Path)
         }
     }
     delete_notes(store, &deleted).await?;
-    if session.json {
-        return session.output.json(&json!({"deleted": deleted.len(), "runs": deleted}));
-    }
-    session.output.plain(&format!("deleted {}", human::count(deleted.len() as u64, "run")))
+    let line = format!("deleted {}", human::count(deleted.len() as u64, "run"));
+    session.output.give(&json!({"deleted": deleted.len(), "runs": deleted}), line)
 }
 
 fn busy(session: &Session<'_>, run: &RunId, holder: &str) -> Failure {

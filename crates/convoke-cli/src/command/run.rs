@@ -1,15 +1,16 @@
 //! `convoke run`
 
-use convoke_core::{RunId, StoreError, WhenBusy};
+use convoke_core::{StoreError, WhenBusy};
 use convoke_goals::GoalState;
 use convoke_goals::agentfile::model::Input;
+use convoke_host::stored::StoreUse;
 use convoke_host::tools::ServerStartup;
 use convoke_host::{GivenInputs, HostError, PreparedRun, StartOptions, is_standard_input, user_name};
 use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::configuration;
-use crate::diagnostics::{tell, valid};
+use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::host;
 use crate::run::{Format, Prompt, RunArguments, go_on, load, take_secrets_off};
@@ -24,9 +25,8 @@ pub(crate) async fn run(
     wanted: &RunArguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills, output)?;
-    let host = host::of(arguments, config)?;
+    let host = host::load(arguments)?;
+    let skills = configuration::skills(host.config(), &wanted.skills, output)?;
     let loaded = host.load_with(&wanted.file, &skills)?;
     if let Some(definition) = &loaded.definition {
         // Before anything is said that would be said again.
@@ -35,10 +35,8 @@ pub(crate) async fn run(
     if !wanted.common.quiet || loaded.definition.is_none() {
         tell(&loaded.source, &loaded.diagnostics, output);
     }
-    for note in loaded.notes() {
-        output.note(&note);
-    }
-    let definition = valid(&loaded)?;
+    output.notes(loaded.notes());
+    let definition = loaded.checked()?;
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
     let inputs = &wanted.inputs;
@@ -54,7 +52,7 @@ pub(crate) async fn run(
         prepared.map_err(Failure::from)
     };
     let prepared = prompt.unless_interrupted(preparing).await;
-    host::tell(&notes, output);
+    output.notes(&notes);
     let mut prepared = prepared?;
     let state = prepared.state()?;
     prepared.check_model()?;
@@ -69,22 +67,17 @@ pub(crate) async fn run(
              `convoke store move --to PATH` at any time"
         ));
     }
-    let mut session = Session::open_or_make(arguments, output)?;
-    let taken = |session: &Session<'_>, run: &RunId| {
-        let resume = session.about("resume", run, "");
-        Failure::failed(format!("there is a run `{run}` already"))
-            .hint(format!("choose another id, or go on with that one: `{resume}`"))
-    };
+    let mut session = Session::open(arguments, StoreUse::Make, output)?;
     if let Some(run) = &wanted.id
         && session.store.run(run).await?.is_some()
     {
-        return Err(taken(&session, run));
+        return Err(session.taken(run).into());
     }
     // Last of all: it may have a gigabyte to fetch.
     prompt.unless_interrupted(load(&mut prepared, session.output)).await?;
     let created = prepared.create(&*session.store, wanted.id.clone(), Some(user_name())).await;
     let run = created.map_err(|error| match error {
-        HostError::Store(StoreError::Exists { run }) => taken(&session, &run),
+        HostError::Store(StoreError::Exists { run }) => session.taken(&run),
         other => other.into(),
     })?;
     go_on(prepared, &mut session, run, &wanted.common, WhenBusy::Refuse, prompt, arguments.color).await

@@ -32,7 +32,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Runs) -> Result<(
         let views: Vec<_> = runs.iter().map(|run| run.view(session.now)).collect();
         session.output.json(&views)?;
     } else if runs.is_empty() {
-        let none = if arguments.is_active() { "no such runs" } else { "no runs yet" };
+        let none = if filter == RunFilter::default() { "no runs yet" } else { "no such runs" };
         let note = format!("{none} in {}", session.place);
         session.output.note(&note);
     } else {

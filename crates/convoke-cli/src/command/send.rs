@@ -1,23 +1,20 @@
 //! `convoke send`
 
-use convoke_core::store::{NewMail, RunRecord};
-use convoke_core::{RunStatus, StoreError, Timestamp};
+use convoke_core::StoreError;
+use convoke_core::store::NewMail;
 use convoke_history::History;
 use convoke_host::HostError;
 use convoke_host::store::{check_mail, send};
-use convoke_text::nearest;
 use serde_json::{Value, json};
 
 use crate::arguments::Send;
 use crate::failure::Failure;
-use crate::fork_advice;
-use crate::select;
 use crate::session::Session;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(), Failure> {
     let payload = payload(arguments)?;
-    let record = select::run(session, &arguments.run).await?;
-    if fork_advice::is_cancelled_for_good(&record) {
+    let record = session.find(&arguments.run).await?;
+    if convoke_host::is_cancelled_for_good(&record) {
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
     }
     let history = History::load(&*session.store, &record.id).await?;
@@ -48,11 +45,8 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         return Ok(());
     }
     let now = session.store.run(&record.id).await?.unwrap_or(record);
-    session.output.note(&format!(
-        "sent on `{}`: {}",
-        arguments.channel,
-        what_next(session, &now, &arguments.channel)
-    ));
+    let next = session.after_mail(&now, &arguments.channel);
+    session.output.note(&format!("sent on `{}`: {next}", arguments.channel));
     Ok(())
 }
 
@@ -64,23 +58,5 @@ fn payload(arguments: &Send) -> Result<Value, Failure> {
                 .hint("a plain text is sent with `--text TEXT`")
         }),
         (None, None) => Ok(Value::Null),
-    }
-}
-
-fn what_next(session: &Session<'_>, record: &RunRecord, channel: &str) -> String {
-    match (&record.holder, record.status) {
-        (Some(holder), _) => format!("{holder} works on the run"),
-        (None, RunStatus::Suspended) if record.wake.is_some_and(|wake| wake <= Timestamp::now()) => {
-            format!("the run can go on; {}", session.resuming(record))
-        }
-        _ => {
-            let meant = nearest(channel, record.channels.iter().map(String::as_str));
-            let meant = match (meant.filter(|meant| *meant != channel), &record.channels[..]) {
-                (Some(meant), _) => format!("; it waits for `{meant}`, did you mean that?"),
-                (None, []) => String::new(),
-                (None, awaited) => format!("; it waits for {}", awaited.join(", ")),
-            };
-            format!("it is kept until the run looks for it{meant}")
-        }
     }
 }

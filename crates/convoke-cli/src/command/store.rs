@@ -1,15 +1,14 @@
 //! `convoke store`
 
 use clap::Subcommand;
-use convoke_host::store::{MovedRuns, move_runs, must_be_out_of_reach, projects};
-use serde_json::json;
+use convoke_history::human;
+use convoke_host::store::{move_runs, must_be_out_of_reach, projects};
 use std::path::PathBuf;
 
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::human;
-use crate::terminal::{Output, Rich, Tone, text};
+use crate::terminal::Output;
 
 /// What is done about the files that hold runs.
 #[derive(Debug, Subcommand)]
@@ -37,7 +36,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     match wanted {
-        StoreCommand::List => list(arguments, output),
+        StoreCommand::List => output.show(&*projects(&configuration::loader(arguments).locations().project)),
         StoreCommand::Move { from, to } => {
             let config = configuration::load(arguments)?;
             let places = config.locations();
@@ -49,47 +48,10 @@ pub(crate) async fn run(
             })?;
             let to = to.clone().unwrap_or_else(|| arguments.store.clone());
             must_be_out_of_reach(&config, &to)?;
-            print_moved(arguments, &move_runs(&places.project, &from, &to).await?, output)
+            let moved = move_runs(&places.project, &from, &to).await?;
+            let runs = human::count(moved.runs as u64, "run");
+            let line = format!("{runs} moved from {} to {}", moved.from.display(), moved.to.display());
+            output.give(&moved, line)
         }
     }
-}
-
-fn print_moved(arguments: &Arguments, moved: &MovedRuns, output: &mut Output) -> Result<(), Failure> {
-    if arguments.json {
-        return output.json(&json!({"runs": moved.runs, "from": moved.from, "to": moved.to}));
-    }
-    let runs = human::count(moved.runs as u64, "run");
-    let words = format!("{runs} moved from {} to {}", moved.from.display(), moved.to.display());
-    output.plain(&text::clean(&words))
-}
-
-fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let projects = projects(&configuration::loader(arguments).locations().project);
-    let size = |store: &PathBuf| store.metadata().map_or(0, |metadata| metadata.len());
-    if arguments.json {
-        let all = projects.iter().map(|kept| {
-            json!({"folder": kept.folder, "exists": kept.folder.exists(), "store": kept.store, "bytes": size(&kept.store)})
-        });
-        return output.json(&all.collect::<Vec<_>>());
-    }
-    if projects.is_empty() {
-        output.note("no runs of any project are kept yet");
-    }
-    for kept in &projects {
-        let gone = if kept.folder.exists() { "" } else { "  (not there)" };
-        let folder = text::clean(&kept.folder.display().to_string());
-        output.line(&Rich::new(Tone::Strong, folder).with(Tone::Caution, gone))?;
-        let store = format!(
-            "  {}  {}",
-            text::clean(&kept.store.display().to_string()),
-            human::bytes(size(&kept.store))
-        );
-        output.line(&Rich::new(Tone::Faint, store))?;
-    }
-    if projects.iter().any(|kept| !kept.folder.exists()) {
-        output.note(
-            "if a folder was moved: go there, and `convoke store move --from PATH` takes its runs along",
-        );
-    }
-    Ok(())
 }

@@ -11,9 +11,8 @@ use crate::host;
 use crate::terminal::{Output, Rich, Tone};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
-    let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills, output)?;
-    let host = host::of(arguments, config)?;
+    let host = host::load(arguments)?;
+    let skills = configuration::skills(host.config(), &wanted.skills, output)?;
     let mut all = Vec::new();
     let mut title = None;
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
@@ -25,9 +24,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
         errors += found.errors();
         warnings += found.warnings();
         invalid += usize::from(found.errors() > 0);
-        for note in checked.notes() {
-            output.note(&note);
-        }
+        output.notes(checked.notes());
         let profiles = checked.agentfile().into_iter().flat_map(|file| file.profiles());
         for unknown in profiles.filter_map(|profile| host.config().profile(profile).err()) {
             output.note(&format!("{}: {unknown}; or run it with --model", checked.source.name()));
@@ -38,17 +35,13 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
         }
         tell(&checked.source, found, output);
         let name = format!(" {}", checked.source.name());
-        let line = if found.errors() > 0 {
-            Rich::new(Tone::Bad, "✗ Invalid").with(Tone::Plain, name)
-        } else {
-            Rich::new(Tone::Good, "✓ Valid").with(Tone::Plain, name)
+        let (tone, sign) =
+            if found.errors() > 0 { (Tone::Bad, "✗ Invalid") } else { (Tone::Good, "✓ Valid") };
+        let counts = match found.is_empty() {
+            true => String::new(),
+            false => format!(": {}", counted(found.errors(), found.warnings())),
         };
-        let counts = if found.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", counted(found.errors(), found.warnings()))
-        };
-        output.line(&line.with(Tone::Faint, counts))?;
+        output.line(&Rich::new(tone, sign).with(Tone::Plain, name).with(Tone::Faint, counts))?;
     }
     if arguments.json {
         let results: Vec<_> =

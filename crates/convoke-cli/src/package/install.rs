@@ -1,13 +1,15 @@
 //! `convoke install`
 
+use std::collections::BTreeMap;
+
 use convoke_host::{in_words, installed_packages};
 use convoke_package::{InstallOptions, Package};
+use convoke_text::shell_quoted;
 use serde_json::json;
 
 use super::arguments::Install;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::shell;
 use crate::terminal::text::one_line;
 use crate::terminal::{Output, Rich, Tone};
 
@@ -24,11 +26,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
     options.dry_run = wanted.dry_run;
     let installed = package.install(&home, &options)?;
     if arguments.json {
-        let dependencies: serde_json::Map<_, _> = installed
-            .dependencies
-            .iter()
-            .map(|(name, range)| (name.clone(), range.as_str().into()))
-            .collect();
+        let dependencies: BTreeMap<_, _> = installed.dependencies.into_iter().collect();
         return output.json(&json!({
             "installed": !wanted.dry_run,
             "name": installed.name,
@@ -63,7 +61,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
             },
             Some(_) => installed.path.join("Agentfile").display().to_string(),
         };
-        output.note(&format!("`convoke run {}` runs it", shell::quoted(&what)));
+        output.note(&format!("`convoke run {}` runs it", shell_quoted(&what)));
     }
     Ok(())
 }

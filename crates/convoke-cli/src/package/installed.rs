@@ -1,8 +1,6 @@
 //! `convoke packages`, `convoke uninstall`, and installed packages that are named like files.
 
-use std::path::Path;
-
-use convoke_host::{SimilarPackage, installed_packages, package_named, similar_package};
+use convoke_host::{FailureReport, installed_packages, package_named};
 use serde_json::json;
 
 use super::arguments::Uninstall;
@@ -10,32 +8,18 @@ use super::home;
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 use crate::terminal::text::one_line;
-use crate::terminal::{Align, Column, Output, Rich, Table, Tone};
+use crate::terminal::{Output, Rich, Tone};
 
 /// Lists what is installed.
 pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let home = home()?;
     let all = convoke_package::installed(&home)?;
-    if arguments.json {
-        return output.json(&json!(all));
-    }
-    if all.is_empty() {
-        output.note(&format!(
-            "no package is installed in {}; `convoke install FILE` installs one",
-            home.display()
-        ));
+    if all.is_empty() && !arguments.json {
+        let home = home.display();
+        output.note(&format!("no package is installed in {home}; `convoke install FILE` installs one"));
         return Ok(());
     }
-    let left = |title| Column::new(title, Align::Left);
-    let mut table = Table::new([left("PACKAGE"), left("VERSION"), left("FOLDER")]);
-    for found in &all {
-        table.row([
-            (Tone::Strong, one_line(&found.name)),
-            (Tone::Plain, one_line(&found.version)),
-            (Tone::Faint, one_line(&found.path.display().to_string())),
-        ]);
-    }
-    output.table(&table)
+    output.show(&*all)
 }
 
 /// Removes what is installed.
@@ -44,12 +28,10 @@ pub(super) fn remove(arguments: &Arguments, wanted: &Uninstall, output: &mut Out
     let found = installed_packages(&home, &wanted.package)?;
     if found.is_empty() {
         let all = convoke_package::installed(&home)?;
-        return Err(Failure::not_found(format!("no package `{}` is installed", one_line(&wanted.package)))
-            .meant(
-                &wanted.package,
-                all.iter().map(|one| &*one.name),
-                "`convoke packages` lists those that are",
-            ));
+        let names = all.iter().map(|one| &*one.name);
+        let message = format!("no package `{}` is installed", one_line(&wanted.package));
+        let failure = FailureReport::not_found(message);
+        return Err(failure.meant(&wanted.package, names, "`convoke packages` lists those that are").into());
     }
     for version in &found {
         version.remove()?;
@@ -82,15 +64,4 @@ pub(crate) fn name_files(command: &mut Command, output: &mut Output) {
             *path = newest.path.join("Agentfile");
         }
     }
-}
-
-/// What is installed under nearly this name, where no file has it.
-pub(crate) fn meant(path: &Path) -> Option<String> {
-    Some(match similar_package(&home().ok()?, path)? {
-        SimilarPackage::Versions { name, versions } => {
-            format!("of the package {name} there is {} here", versions.join(", "))
-        }
-        SimilarPackage::Named(name) => format!("did you mean the package `{name}`?"),
-        _ => return None,
-    })
 }

@@ -1,7 +1,5 @@
 //! `convoke keygen`, `convoke trust`
 
-use std::path::Path;
-
 use convoke_config::Environment;
 use convoke_host::trusted_folder;
 use convoke_package::{PublicKey, SigningKey, TrustStore};
@@ -20,7 +18,8 @@ pub(super) fn generate(arguments: &Arguments, wanted: &Keygen, output: &mut Outp
         None => {
             let folder = Environment::process().configuration_folder();
             let folder = folder.ok_or_else(|| no_home("this user's settings"))?;
-            make(&folder)?;
+            let unmade = |error| Failure::failed(format!("{} cannot be made: {error}", folder.display()));
+            std::fs::create_dir_all(&folder).map_err(unmade)?;
             folder.join("signing.key")
         }
     };
@@ -40,11 +39,6 @@ pub(super) fn generate(arguments: &Arguments, wanted: &Keygen, output: &mut Outp
         output.line(&line.with(Tone::Faint, what))?;
     }
     Ok(())
-}
-
-fn make(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::failed(format!("{} cannot be made: {error}", folder.display())))
 }
 
 pub(super) fn trust(arguments: &Arguments, wanted: &Trust, output: &mut Output) -> Result<(), Failure> {

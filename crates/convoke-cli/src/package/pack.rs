@@ -1,21 +1,19 @@
 //! `convoke pack`
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use convoke_config::{NewFile, replace_file};
+use convoke_history::human;
 use convoke_host::{OtherKinds, in_words};
 use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
 use serde_json::json;
 
 use super::arguments::Pack;
 use super::title;
-use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::human;
+use crate::files::{self, NotWritten};
 use crate::terminal::{Output, Rich, Tone};
 
-pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn run(wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
     let mut options = PackOptions::default();
     options.key = wanted.key.as_ref().map(SigningKey::read).transpose()?;
     options.version = wanted.version.clone();
@@ -27,35 +25,25 @@ pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> 
     let path = wanted.output.clone().unwrap_or_else(name);
     let bytes = package.to_bytes();
     write(&path, &bytes)?;
-    for excluded in &packed.excluded {
-        output.note(&format!("left out {}: {}", excluded.path, excluded.why));
-    }
+    output.notes(packed.excluded.iter().map(|left| format!("left out {}: {}", left.path, left.why)));
     let trust = options
         .key
         .as_ref()
         .map_or_else(TrustStore::default, |key| TrustStore::default().with("you", key.public()));
     let verification = package.verify(&trust);
     let files = package.list()?;
-    if arguments.json {
-        let left_out: Vec<_> =
-            packed.excluded.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
-        return output.json(&json!({
-            "path": path,
-            "bytes": bytes.len(),
-            "manifest": package.manifest(),
-            "signature": verification,
-            "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
-            "left_out": left_out,
-        }));
-    }
+    let document = json!({
+        "path": path,
+        "bytes": bytes.len(),
+        "manifest": package.manifest(),
+        "signature": verification,
+        "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
+        "left_out": packed.excluded,
+    });
     let size = human::bytes(bytes.len() as u64);
     let count = human::count(files.len() as u64, "file");
-    output.line(
-        &Rich::new(Tone::Strong, path.display().to_string()).with(
-            Tone::Plain,
-            format!("  {}, {count}, {size}, {}", title(&package), in_words(&verification)),
-        ),
-    )
+    let said = format!("  {}, {count}, {size}, {}", title(&package), in_words(&verification));
+    output.give(&document, Rich::new(Tone::Strong, path.display().to_string()).with(Tone::Plain, said))
 }
 
 /// The time that builds which can be repeated are said to be made at.
@@ -72,27 +60,19 @@ fn source_date() -> Result<Option<u64>, Failure> {
     }
 }
 
-/// Writes the package, all of it or nothing. A file that is no package is not replaced.
+/// Writes the package. A file that is no package is not replaced.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::failed(format!("failed to write package: {}: {error}", path.display()))
-            .hint("name another file with `-o`")
-    };
-    if let Ok(file) = std::fs::File::open(path) {
-        let mut beginning = Vec::new();
-        file.take(4).read_to_end(&mut beginning).map_err(failed)?;
-        if !Package::is_package(&beginning) {
-            return Err(Failure::failed(format!("{} is there, and is no package", path.display()))
-                .hint("name another file with `-o`"));
+    files::replace_own(path, bytes, Package::is_package).map_err(|error| match error {
+        NotWritten::NoFolder(folder) => {
+            let folder = folder.display();
+            Failure::failed(format!("failed to write package: there is no folder {folder}"))
+                .hint("make it, or name another file with `-o`")
         }
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        return Err(Failure::failed(format!(
-            "failed to write package: there is no folder {}",
-            folder.display()
-        ))
-        .hint("make it, or name another file with `-o`"));
-    }
-    replace_file(path, bytes, NewFile::Usual).map_err(failed)
+        NotWritten::Foreign => Failure::failed(format!("{} is there, and is no package", path.display()))
+            .hint("name another file with `-o`"),
+        NotWritten::Failed(error) => {
+            Failure::failed(format!("failed to write package: {}: {error}", path.display()))
+                .hint("name another file with `-o`")
+        }
+    })
 }

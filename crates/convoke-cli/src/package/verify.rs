@@ -1,6 +1,7 @@
 //! `convoke verify`
 
-use convoke_host::in_words;
+use convoke_history::human;
+use convoke_host::{FailureReport, in_words};
 use convoke_package::{Package, Verification};
 use serde_json::json;
 
@@ -8,7 +9,6 @@ use super::arguments::Verify;
 use super::title;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::human;
 use crate::terminal::text::one_line;
 use crate::terminal::{Output, Rich, Tone};
 
@@ -17,15 +17,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -
     let verification = package.verify(&super::trust(wanted.key.as_deref())?);
     let files = package.list()?;
     if arguments.json {
-        let files: Vec<_> = files
-            .iter()
-            .map(|file| json!({"path": file.path, "bytes": file.size, "executable": file.executable}))
-            .collect();
-        output.json(&json!({
-            "manifest": package.manifest(),
-            "signature": verification,
-            "files": files,
-        }))?;
+        output.json(&json!({"manifest": package.manifest(), "signature": verification, "files": files}))?;
     } else {
         let (tone, sign) = if verification.is_verified() {
             (Tone::Good, "✓ Verified")
@@ -39,21 +31,20 @@ pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -
         }
         for file in &files {
             let run = if file.executable { "  can be run" } else { "" };
-            output.line(
-                &Rich::new(Tone::Plain, format!("  {}", one_line(&file.path)))
-                    .with(Tone::Faint, format!("  {}{run}", human::bytes(file.size))),
-            )?;
+            let line = Rich::plain(format!("  {}", one_line(&file.path)));
+            output.line(&line.with(Tone::Faint, format!("  {}{run}", human::bytes(file.size))))?;
         }
     }
-    let failure = Failure::failed(format!("{} is not verified", wanted.file.display()));
-    match verification {
-        Verification::Verified { .. } => Ok(()),
-        Verification::Unsigned => Err(failure.detail("the package is not signed")),
-        Verification::UnknownKey { .. } => Err(failure
+    let failure = FailureReport::failed(format!("{} is not verified", wanted.file.display()));
+    Err(match verification {
+        Verification::Verified { .. } => return Ok(()),
+        Verification::Unsigned => failure.detail("the package is not signed"),
+        Verification::UnknownKey { .. } => failure
             .detail("the key it is signed with is not trusted here")
-            .hint("`convoke trust KEY --as NAME` trusts a key; `--key KEY` tries one")),
+            .hint("`convoke trust KEY --as NAME` trusts a key; `--key KEY` tries one"),
         Verification::Invalid { reason } => {
-            Err(failure.detail(format!("signature verification failed: {reason}")))
+            failure.detail(format!("signature verification failed: {reason}"))
         }
     }
+    .into())
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use convoke_core::{Limits, RunId};
 use convoke_host::parse_limits;
+use convoke_host::stored::new_run_id;
 use convoke_text::duration;
 
 use super::display::Verbosity;
-use crate::select::new_id;
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct InputArguments {
@@ -31,7 +31,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) common: CommonArguments,
     /// The run's id.
-    #[arg(long, value_name = "RUN", value_parser = new_id)]
+    #[arg(long, value_name = "RUN", value_parser = new_run_id)]
     pub(crate) id: Option<RunId>,
     /// Check everything, say what would be done with which model, and do none of it: MCP servers are not started either,
     /// so nothing is said about their tools.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use convoke_core::{Answer, Decision, PendingQuestion, Question, QuestionKind};
 use convoke_host::chat::TURN;
+use convoke_host::stored::{question_body, question_brief};
 use convoke_host::{json_answer, media_answer};
 use serde_json::Value;
 
-use crate::render;
 use crate::terminal::{Rich, Tone, text};
 
 /// A question being asked.
@@ -20,15 +20,8 @@ pub(crate) struct Dialog {
     width: usize,
     /// The rule that would answer it for ever, in words, if there is one.
     always: Option<String>,
-    /// Whether it is the person's turn in a conversation, and has read what was said last.
-    turn: Option<LastWords>,
-}
-
-/// Whether the person has read what was said last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LastWords {
-    Read,
-    Unread,
+    /// Whether it is the person's turn in a conversation, and then whether they have read what was said last.
+    turn: Option<bool>,
 }
 
 /// What the next line is.
@@ -65,8 +58,7 @@ impl Dialog {
     /// The same, for somebody who talks with the run: if it is their turn, they just type.
     pub(crate) fn in_conversation(self, has_read: bool) -> Self {
         let is_turn = self.question.question.title == TURN;
-        let words = if has_read { LastWords::Read } else { LastWords::Unread };
-        Self { turn: is_turn.then_some(words), ..self }
+        Self { turn: is_turn.then_some(has_read), ..self }
     }
 
     /// Whether the person is asked what to say next, and nothing else.
@@ -75,10 +67,10 @@ impl Dialog {
     }
 
     /// What a person is shown whose turn it is: what went wrong, what they have not read yet, and what else would move it on.
-    fn turn_opening(&self, words: LastWords) -> Vec<Rich> {
+    fn turn_opening(&self, has_read: bool) -> Vec<Rich> {
         let Question { details, subject, .. } = &self.question.question;
         let mut lines = Vec::new();
-        if let Some(said) = subject["said"].as_str().filter(|_| words == LastWords::Unread) {
+        if let Some(said) = subject["said"].as_str().filter(|_| !has_read) {
             lines.extend(text::clean(said).lines().map(Rich::plain));
         }
         if !details.is_empty() {
@@ -96,19 +88,15 @@ impl Dialog {
 
     /// What is asked.
     pub(crate) fn opening(&self) -> Vec<Rich> {
-        if let Some(words) = self.turn {
-            return self.turn_opening(words);
+        if let Some(has_read) = self.turn {
+            return self.turn_opening(has_read);
         }
         let title = Rich::new(Tone::Caution, "? ")
             .with(Tone::Strong, text::one_line(&self.question.question.title))
             .with(Tone::Faint, format!("  ({})", text::one_line(&self.question.path.to_string())));
         let mut lines = vec![Rich::default()];
         lines.extend(title.wrap(Some(self.width), 2));
-        lines.extend(render::question_brief(
-            &self.question.question,
-            Some(self.width),
-            "type v to see all of it",
-        ));
+        lines.extend(question_brief(&self.question.question, Some(self.width), "type v to see all of it"));
         if let Some(rule) = &self.always {
             let rule = format!("  always: {}", text::one_line(rule));
             let rule = text::wrap_sentence(&rule, Some(self.width), 4);
@@ -188,7 +176,7 @@ impl Dialog {
             };
         }
         if is(&["v", "view", "view all"]) {
-            return DialogStep::More(render::question_body(&self.question.question, Some(self.width)));
+            return DialogStep::More(question_body(&self.question.question, Some(self.width)));
         }
         if is(&["l", "later"]) {
             return DialogStep::Later;

@@ -6,10 +6,10 @@ use convoke_core::{Event, Timestamp};
 use convoke_history::lines::{Canvas, LogLines, LogOptions, draw};
 use convoke_history::progress::RunProgress;
 use convoke_host::models::reading;
+use convoke_host::stored::trigger_words;
 use convoke_telemetry::logging;
 
 use crate::arguments::Color;
-use crate::render;
 use crate::terminal::{Palette, Rich, Screen};
 
 /// How much is shown.
@@ -46,7 +46,7 @@ impl Display {
             Verbosity::Quiet => DisplayMode::Nothing,
             _ if !io::stderr().is_terminal() || is_dumb || wants_lines => {
                 let verbose = verbosity == Verbosity::Verbose;
-                DisplayMode::Lines(LogLines::new(LogOptions { verbose, says, reason: render::reason }))
+                DisplayMode::Lines(LogLines::new(LogOptions { verbose, says, reason: trigger_words }))
             }
             _ => DisplayMode::Picture(Screen::new(palette)),
         };

@@ -5,13 +5,14 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
+use convoke_core::{Model, RunId, WhenBusy};
 use convoke_goals::agentfile::Agentfile;
 use convoke_history::History;
-use convoke_history::progress::RunProgress;
+use convoke_history::progress::{RunProgress, Speech};
 use convoke_host::models::Models;
 use convoke_host::store::is_told_to_end;
-use convoke_host::{ExecutionOptions, PreparedRun, user_name};
+use convoke_host::stored::ESTIMATED;
+use convoke_host::{ExecutionOptions, FailureKind, FailureReport, HostError, PreparedRun, user_name};
 use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};
@@ -20,26 +21,16 @@ use super::person::person;
 use super::prompt::Prompt;
 use super::result::{self, RunNotes};
 use super::signals::Signals;
-use super::speech::Speech;
 use super::watch::Watch;
 use crate::arguments::Color;
 use crate::failure::Failure;
-use crate::render::awaited_calls;
+use crate::logging;
 use crate::session::Session;
 use crate::terminal::{Output, Spinner};
-use crate::{fork_advice, host, logging};
-
-/// What the user should know about a run in which a model did not say what it used.
-pub(crate) const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
-                         back, and limits hold by that";
 
 /// Gets hold of the model of a run. One that runs in this process is fetched first if need be.
 pub(crate) async fn load(prepared: &mut PreparedRun, output: &mut Output) -> Result<(), Failure> {
-    let mut waiting = waiting(prepared.model());
-    let mut tell = |note: &str| {
-        waiting.end();
-        output.note(note);
-    };
+    let mut tell = telling(prepared.model(), output);
     Ok(prepared.load(&mut tell).await?)
 }
 
@@ -48,20 +39,19 @@ pub(crate) async fn open(
     models: &Models,
     name: &ModelName,
     output: &mut Output,
-) -> Result<Arc<dyn Model>, Failure> {
-    let mut waiting = waiting(Some(name));
-    let mut tell = |note: &str| {
-        waiting.end();
-        output.note(note);
-    };
-    Ok(models.open(name, &mut tell).await?)
+) -> Result<Arc<dyn Model>, HostError> {
+    models.open(name, &mut telling(Some(name), output)).await
 }
 
-/// Gigabytes are read before a model in this process can answer.
-fn waiting(name: Option<&ModelName>) -> Spinner {
-    match name {
+/// Says what is to be said until a model is there. Gigabytes are read before one in this process can answer.
+fn telling<'a>(name: Option<&ModelName>, output: &'a mut Output) -> impl FnMut(&str) + use<'a> {
+    let mut waiting = match name {
         Some(name @ ModelName::Local { .. }) => Spinner::begin(&format!("loading {name}")),
         _ => Spinner::default(),
+    };
+    move |note| {
+        waiting.end();
+        output.note(note);
     }
 }
 
@@ -86,9 +76,9 @@ pub(crate) async fn go_on(
     let take_over = format!("{} --take-over", session.resume(&run, prepared.manifest()));
     let send = session.about("send", &run, "");
     let history = History::load(&*session.store, &run).await?;
-    if prompt.is_there() {
+    if prompt.is_there {
         // What it was told to wait for before is not told again.
-        let waits = awaited_calls(session, &run, &history.awaited());
+        let waits = session.awaited_calls(&history, session.output.width());
         waits.iter().for_each(|line| session.output.explained(line));
     }
     let planned = convoke_host::planned(&**prepared.definition());
@@ -109,7 +99,7 @@ pub(crate) async fn go_on(
         && format != Format::Ndjson;
     let mut notes = Vec::new();
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
-    host::tell(&notes, session.output);
+    session.output.notes(&notes);
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
     if talks {
@@ -119,7 +109,7 @@ pub(crate) async fn go_on(
     let watch = Watch {
         progress: RunProgress::new(&planned).with_history(&history),
         is_conversation,
-        speech: talks.then(|| Speech::new(display.palette(), display.is_picture())),
+        speech: talks.then(|| Speech::new(display.is_picture())),
         display,
         signals: Signals::listen()?,
         keyboard,
@@ -135,40 +125,24 @@ pub(crate) async fn go_on(
     };
     let given = match watch.run(stream).await {
         Ok((outcome, said)) => {
-            host::tell(&lost, session.output);
+            session.output.notes(&lost);
             notes.extend(lost);
             if outcome.totals.usage.is_estimated {
                 session.output.note(ESTIMATED);
                 notes.push(ESTIMATED.to_owned());
             }
             let policys = outcome.error.as_ref().and_then(|error| after.prepared.limit_of(error));
-            let cancelled = match outcome.status {
-                RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
-                _ => None,
-            };
-            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet, said };
+            let about = RunNotes { policys, notes, is_quiet: common.quiet, said };
             result::give(session, &after.prepared, format, &outcome, about).await
         }
         // Somebody may have cancelled it since it was looked at, or do so at this moment.
         Err(_) if is_told_to_end(&*session.store, &run).await.unwrap_or(false) => {
-            Err(Failure::cancelled(format!("run {run} was cancelled meanwhile")))
+            let message = format!("run {run} was cancelled meanwhile");
+            Err(FailureReport::new(FailureKind::Cancelled, message).into())
         }
         Err(failure) => Err(failure),
     };
     let telemetry = after.close().await;
     logging::finish(&telemetry, session.output).await;
     given
-}
-
-/// Why a run was cancelled for good, if it was.
-pub(crate) async fn why_cancelled<S>(
-    session: &Session<'_>,
-    outcome: &Outcome<S>,
-) -> Result<Option<String>, Failure> {
-    let record = session.store.run(&outcome.run).await?;
-    let reason = match outcome.error.as_ref().map(Error::root) {
-        Some(Error::Cancelled(reason)) => reason.to_string(),
-        _ => "for good".to_owned(),
-    };
-    Ok(record.filter(fork_advice::is_cancelled_for_good).map(|_| reason))
 }

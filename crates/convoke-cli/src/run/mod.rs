@@ -6,13 +6,12 @@
 //! | `arguments`, `hide_secrets` | the command line, and what must not stand there |
 //! | `go_on` | a prepared run, with somebody who watches |
 //! | `watch` | a run under way: events, a person, signals |
-//! | `display`, `speech`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, said, asked, typed and told |
-//! | `result`, `divergence` | what came of it, and why it does not fit what was done |
+//! | `display`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, asked, typed and told |
+//! | `result` | what came of it |
 
 mod arguments;
 mod dialog;
 mod display;
-mod divergence;
 mod go_on;
 mod hide_secrets;
 mod keyboard;
@@ -20,14 +19,13 @@ mod person;
 mod prompt;
 mod result;
 mod signals;
-mod speech;
 mod watch;
 
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
 pub(crate) use display::{Display, Verbosity};
-pub(crate) use go_on::{ESTIMATED, go_on, load, open, why_cancelled};
+pub(crate) use go_on::{go_on, load, open};
 pub(crate) use hide_secrets::take_secrets_off;
 pub(crate) use keyboard::Keyboard;
 pub(crate) use prompt::Prompt;
-pub(crate) use result::{RunNotes, RunReport, RunSource, give_of, tell_questions, unanswered};
-pub(crate) use signals::{Signals, outlive_file_limits};
+pub(crate) use result::{RunNotes, give, tell_questions};
+pub(crate) use signals::{INTERRUPTED, Signals, outlive_file_limits};

@@ -14,7 +14,7 @@ use crate::terminal::Output;
 pub(crate) struct Prompt {
     pub(super) keyboard: Keyboard,
     /// Whether anybody is there.
-    pub(super) is_there: bool,
+    pub(crate) is_there: bool,
     /// What interrupts them, once they have been asked something: until then a signal just ends the process.
     signals: Option<Signals>,
 }
@@ -24,11 +24,6 @@ impl Prompt {
     pub(crate) fn new(may_ask: bool) -> Self {
         let is_there = may_ask && io::stdin().is_terminal() && io::stderr().is_terminal();
         Self { keyboard: Keyboard::default(), is_there, signals: None }
-    }
-
-    /// Whether anybody can be asked.
-    pub(crate) fn is_there(&self) -> bool {
-        self.is_there
     }
 
     /// Asks for these inputs, again and again until they are what they must be.

@@ -2,6 +2,9 @@
 
 use crate::failure::Failure;
 
+/// How the shell calls a process that was interrupted.
+pub(crate) const INTERRUPTED: i32 = 130;
+
 /// What tells this process to stop: Ctrl-C, whoever sends it a request to end, and the end of its terminal.
 pub(crate) struct Signals {
     #[cfg(unix)]

@@ -7,7 +7,8 @@ use std::time::Duration;
 use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
 use convoke_history::AwaitedMail;
 use convoke_history::json::event_json;
-use convoke_history::progress::RunProgress;
+use convoke_history::progress::{RunProgress, Speech};
+use convoke_host::stored::call_lines;
 use convoke_host::tools::AlwaysAllow;
 use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST};
 use convoke_tools::policy::NarrowRule;
@@ -21,10 +22,8 @@ use super::display::Display;
 use super::keyboard::Keyboard;
 use super::person::AskedQuestion;
 use super::prompt::show;
-use super::signals::Signals;
-use super::speech::{self, Speech};
+use super::signals::{INTERRUPTED, Signals};
 use crate::failure::Failure;
-use crate::render::call_lines;
 use crate::terminal::{Output, Screen, text};
 
 /// How often a picture is drawn.
@@ -32,9 +31,6 @@ const FRAME: Duration = Duration::from_millis(100);
 
 /// So much of a command is shown.
 const SHOWN: usize = 60;
-
-/// How the shell calls a process that was interrupted.
-const INTERRUPTED: i32 = 130;
 
 /// What watches a run.
 pub(crate) struct Watch<'a> {
@@ -93,7 +89,7 @@ impl Watch<'_> {
                     self.display.step_aside();
                     break_line(conversation.as_ref());
                     if self.speech.as_mut().is_some_and(Speech::is_cut_off) {
-                        speech::write("\n");
+                        show("\n");
                     }
                     if stream.canceller().is_cancelled() {
                         // Whoever says it twice means it. What is journaled is safe; commands end, and take nothing along.
@@ -151,7 +147,7 @@ impl Watch<'_> {
 
     /// Whether a picture is drawn: not into a line that is being said.
     fn is_drawn(&self) -> bool {
-        self.display.is_picture() && !self.speech.as_ref().is_some_and(|speech| speech.is_speaking)
+        self.display.is_picture() && !self.speech.as_ref().is_some_and(Speech::is_speaking)
     }
 
     /// Shows what is said in an event. Says whether there was anything.
@@ -161,7 +157,7 @@ impl Watch<'_> {
         let Some(words) = speech.hear(event, is_now) else { return false };
         self.display.step_aside();
         break_line(conversation);
-        speech::write(&words);
+        show(&words.paint(self.display.palette()));
         true
     }
 

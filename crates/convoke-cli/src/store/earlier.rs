@@ -7,29 +7,20 @@ use std::path::Path;
 
 use convoke_config::Config;
 use convoke_host::store::has_runs;
+use convoke_host::stored::LAST;
+use convoke_text::shell_quoted;
 
 use crate::arguments::{Arguments, Command, StoredCommand};
-use crate::failure::Failure;
-use crate::select::LAST;
-use crate::shell;
 use crate::terminal::{Output, text};
 
 /// Takes the file of earlier versions if it has the runs that a command is about, and the project's own has not.
-pub(crate) async fn turn_to_earlier(
-    arguments: &mut Arguments,
-    config: &Config,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let Some(earlier) = config.locations().old_store.clone().filter(|_| config.named_store().is_none())
-    else {
-        return Ok(());
-    };
-    let Some(wanted) = wanted(&arguments.command) else { return Ok(()) };
+pub(crate) async fn turn_to_earlier(arguments: &mut Arguments, config: &Config, output: &mut Output) {
+    let earlier = config.locations().old_store.clone().filter(|_| config.named_store().is_none());
+    let (Some(earlier), Some(wanted)) = (earlier, wanted(&arguments.command)) else { return };
     if has_runs(&arguments.store, wanted).await.unwrap_or(false) {
-        note_others(&earlier, arguments, output);
-        return Ok(());
+        return note_others(&earlier, arguments, output);
     }
-    let shown = text::clean(&earlier.display().to_string());
+    let shown = earlier.display();
     match has_runs(&earlier, wanted).await {
         Ok(true) => {
             output.note(&format!(
@@ -40,11 +31,9 @@ pub(crate) async fn turn_to_earlier(
         }
         Ok(false) => {}
         Err(error) => {
-            let why = text::clean(&error.to_string());
-            output.note(&format!("{shown}, where earlier versions kept runs, is not used: {why}"));
+            output.note(&format!("{shown}, where earlier versions kept runs, is not used: {error}"));
         }
     }
-    Ok(())
 }
 
 /// The beginning of the id of the run that a command is about: nothing, if it is about whatever there is; `None` if it is about no run.
@@ -73,7 +62,7 @@ fn wanted(command: &Command) -> Option<&str> {
 /// Whoever lists runs is told that there are others.
 fn note_others(earlier: &Path, arguments: &Arguments, output: &mut Output) {
     if matches!(&arguments.command, Command::Stored(StoredCommand::Runs(_) | StoredCommand::Questions)) {
-        let shown = shell::quoted(&text::clean(&earlier.display().to_string()));
+        let shown = shell_quoted(&text::clean(&earlier.display().to_string()));
         output.note(&format!(
             "there are runs of earlier versions as well: `convoke --store {shown} runs` lists them, and `convoke store move --to PATH` takes \
              them to another file"

@@ -4,13 +4,15 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
-use convoke_config::{Problems, Style};
 use convoke_history::lines::Paint;
+use convoke_host::view::View;
+use convoke_host::{FailureReport, FileProblems};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{Palette, Rich, Table, Tone, text};
 use crate::arguments::Color;
-use crate::failure::{Failure, FileProblems, Report};
+use crate::failure::{Failure, error_json};
 
 /// Narrower than this, lines are broken by the terminal rather than made unreadable by us.
 const NARROWEST: usize = 40;
@@ -39,21 +41,17 @@ pub(crate) enum Documents {
 }
 
 impl Output {
-    pub(crate) fn new(color: Color) -> Self {
+    /// `documents` is as what results are wanted, if not as text: then errors are, too.
+    pub(crate) fn new(color: Color, documents: Option<Documents>) -> Self {
         Self {
             results: BufWriter::new(io::stdout()),
             palette: Palette::new(color, &io::stdout()),
             notes: Palette::new(color, &io::stderr()),
             width: width(),
-            documents: None,
+            documents,
             has_document: false,
             is_terminal: io::stdout().is_terminal(),
         }
-    }
-
-    /// Says that results are wanted as JSON: then errors are, too.
-    pub(crate) fn wants(&mut self, documents: Documents) {
-        self.documents = Some(documents);
     }
 
     /// How wide lines may be. `None` if nobody cares: the output is a file or another program.
@@ -96,12 +94,9 @@ impl Output {
     /// A text that is the result, with a line break at its end: as it is, but for what a terminal would take for a command
     /// if it goes to one.
     pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Failure> {
-        let text = self.safe(text, text::visible);
-        self.results.write_all(text.as_bytes())?;
-        if !text.ends_with('\n') {
-            self.results.write_all(b"\n")?;
-        }
-        Ok(())
+        self.block(text)?;
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        Ok(self.results.write_all(end.as_bytes())?)
     }
 
     /// Lines of the result, as they are, but for what a terminal would take for a command if they go to one.
@@ -133,20 +128,29 @@ impl Output {
         self.explanation(line.trim_end());
     }
 
-    /// What is wrong, or odd, about the configuration, on standard error.
-    pub(crate) fn problems(&mut self, problems: &Problems) {
-        let style = Style { color: self.colors_notes(), width: self.width.unwrap_or(100) };
-        self.explanation(&problems.render(style));
+    /// What is wrong with a file, with its places, on standard error.
+    pub(crate) fn problems(&mut self, problems: &FileProblems) {
+        let rendered = problems.render(self.colors_notes(), self.width.unwrap_or(100));
+        if !rendered.is_empty() {
+            self.explanation(&rendered);
+        }
     }
 
-    /// What is wrong with a file, with its places.
-    pub(crate) fn file_problems(&mut self, problems: &FileProblems) {
-        match problems {
-            FileProblems::Configuration(problems) => self.problems(problems),
-            FileProblems::Policy(errors) => {
-                self.explanation(&errors.render(self.colors_notes(), self.width().unwrap_or(100)));
-            }
-            FileProblems::Definition(_) => {}
+    /// A result: its document if JSON is wanted, and otherwise its lines and notes.
+    pub(crate) fn show(&mut self, view: &(impl View + ?Sized)) -> Result<(), Failure> {
+        if self.documents.is_some() {
+            return self.json(&view.document());
+        }
+        self.lines(&view.lines(self.width))?;
+        self.notes(view.notes());
+        Ok(())
+    }
+
+    /// A result: this document if JSON is wanted, and otherwise this line.
+    pub(crate) fn give(&mut self, document: &impl Serialize, line: impl Into<Rich>) -> Result<(), Failure> {
+        match self.documents {
+            Some(_) => self.json(&json!(document)),
+            None => self.line(&line.into()),
         }
     }
 
@@ -179,17 +183,24 @@ impl Output {
         self.labelled("note", Tone::Accent, note);
     }
 
+    /// Several such things.
+    pub(crate) fn notes(&mut self, notes: impl IntoIterator<Item: AsRef<str>>) {
+        notes.into_iter().for_each(|note| self.note(note.as_ref()));
+    }
+
     /// An error with its hints, on standard error; where JSON was asked for and is not given yet, also as the result.
-    pub(crate) fn report(&mut self, report: &Report) {
+    pub(crate) fn report(&mut self, report: &FailureReport) {
         // What was printed before the failure is still a result. If it cannot be written there is nobody to tell.
         let _ = match self.documents.filter(|_| !self.has_document) {
-            Some(Documents::One) => self.json(&report.as_json(None)),
-            Some(Documents::Lines) => self.last_json_line(&report.as_json(Some("error"))),
+            Some(Documents::One) => self.json(&json!({"error": error_json(Some(report))})),
+            Some(Documents::Lines) => {
+                self.last_json_line(&json!({"error": error_json(Some(report)), "type": "error"}))
+            }
             None => Ok(()),
         };
         let _ = self.flush();
         if let Some(problems) = &report.problems {
-            self.file_problems(problems);
+            self.problems(problems);
         }
         self.labelled("error", Tone::Bad, &report.message);
         for detail in &report.details {

@@ -1,5 +1,6 @@
 //! A spinner on standard error while something takes long.
 
+use convoke_history::human;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -7,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use super::{Palette, Rich, Screen};
 use crate::arguments::Color;
-use crate::human;
 
 /// How often the sign moves.
 const TICK: Duration = Duration::from_millis(120);

@@ -147,15 +147,6 @@ impl Problems {
     }
 }
 
-impl<'a> IntoIterator for &'a Problems {
-    type Item = &'a Problem;
-    type IntoIter = std::slice::Iter<'a, Problem>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
 impl fmt::Display for Problems {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.render(Style::default()).trim_end())

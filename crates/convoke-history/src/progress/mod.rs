@@ -30,6 +30,7 @@ mod activity;
 mod fold;
 mod node;
 mod planned;
+mod speech;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -38,4 +39,5 @@ pub use activity::{Activity, call_text};
 pub use fold::{comma_list, without_requests};
 pub use node::{NodeState, NodeUsage, ProgressNode};
 pub use planned::{NodeKind, PlannedNode};
+pub use speech::Speech;
 pub use tree::{LiveMessage, LiveToolCall, RunProgress};

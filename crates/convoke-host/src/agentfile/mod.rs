@@ -9,4 +9,4 @@ pub(crate) use kind::{BUILT_IN_TOOLS, NAME};
 pub use package::in_words;
 pub(crate) use package::{UnpackedPackage, unpacked};
 pub(crate) use read::beside;
-pub use read::{FileError, LARGEST_FILE, bytes_of, is_standard_input};
+pub use read::{FileError, LARGEST_FILE, bytes_of, is_standard_input, read_source};

@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use convoke_goals::agentfile::Source;
+use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::{FileLoader, Loader, NoFiles};
 use convoke_package::{PackageLoader, TrustStore};
 
@@ -81,6 +83,18 @@ pub fn bytes_of(path: &Path) -> Result<(String, Vec<u8>), FileError> {
         Ok(_) if bytes.len() as u64 > LARGEST_FILE => Err(FileError::TooLarge { name }),
         Ok(_) => Ok((name, bytes)),
     }
+}
+
+/// The text of a file; with what is wrong with it, if it is none.
+#[must_use]
+pub fn read_source(name: String, bytes: Vec<u8>) -> (Source, Diagnostics) {
+    let mut diagnostics = Diagnostics::default();
+    let source = Source::from_bytes(name, bytes).unwrap_or_else(|error| {
+        let (source, diagnostic) = *error;
+        diagnostics.error(|| diagnostic);
+        source
+    });
+    (source, diagnostics)
 }
 
 /// Whether this is a pipe that has a name. Opening it would wait until somebody writes into it, perhaps for ever. Those that a

@@ -1,5 +1,6 @@
 //! Checks what agents would have to work with here: the workspace, the policy, the sandbox, MCP servers.
 
+mod diagnosis;
 mod services;
 
 use convoke_mcp::ServerStatus;
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use crate::tools::{ToolEnvironment, sandbox_works};
 use crate::{Host, HostError, mcp, store};
 
+pub use diagnosis::Diagnosis;
 pub use services::ServiceStanding;
 
 /// The result of one check.

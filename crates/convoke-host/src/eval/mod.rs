@@ -34,6 +34,7 @@ use convoke_core::{Digest, Limits, RunId};
 use convoke_eval::scenario::ModelSource;
 pub use convoke_eval::{Comparison, Replies, Report, RunReport, Scenario, ScenarioReport, compare, junit};
 use convoke_goals::Values;
+use convoke_history::text;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 
@@ -41,7 +42,7 @@ pub use load::{LoadedScenario, load_replies, load_scenarios};
 
 use crate::definition::LoadedFile;
 use crate::host::Host;
-use crate::{GivenInputs, HostError};
+use crate::{FailureKind, FailureReport, GivenInputs, HostError};
 use trial::Trial;
 
 /// So much of a scenario's name is in the ids of its runs.
@@ -113,6 +114,26 @@ impl EvalOptions {
             started_by: None,
             observer: None,
         }
+    }
+
+    /// What is said when `by` stopped an eval of which these trials were over, by the names of their scenarios. Runs that were under
+    /// way are stopped, and can be gone on with.
+    pub fn interrupted(&self, by: &str, scenarios: &[LoadedScenario], done: &[String]) -> FailureReport {
+        let (mut runs, mut left) = (0, Vec::new());
+        for scenario in scenarios.iter().filter_map(|scenario| scenario.valid().ok()) {
+            let wanted = scenario.trials.unwrap_or(self.repeat).max(1) as usize;
+            runs += wanted;
+            if done.iter().filter(|name| **name == scenario.name).count() < wanted {
+                left.push(text::one_line(&scenario.name));
+            }
+        }
+        let message = format!("the eval was stopped by {by}: {} of {runs} runs are done", done.len());
+        FailureReport::new(FailureKind::Cancelled, message)
+            .detail(format!("not run to their end: {}", left.join(", ")))
+            .hint(format!(
+                "the same command with `--id {}` goes on where it was; nothing is paid twice",
+                self.id
+            ))
     }
 }
 

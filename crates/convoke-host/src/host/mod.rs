@@ -14,8 +14,6 @@ use std::sync::{Arc, OnceLock};
 
 use convoke_config::{Config, may_exist};
 use convoke_core::{Limits, Store};
-use convoke_goals::agentfile::Source;
-use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::workspace::summary;
 use convoke_goals::{SkillShelf, Values};
@@ -23,10 +21,12 @@ use convoke_store::SqliteStore;
 use convoke_tools::policy::{self, PolicyFiles, PolicySet};
 use convoke_tools::workspace::Workspace;
 
-use crate::agentfile::{AgentfileKind, UnpackedPackage, beside, bytes_of, is_standard_input, unpacked};
+use crate::agentfile::{
+    AgentfileKind, UnpackedPackage, beside, bytes_of, is_standard_input, read_source, unpacked,
+};
 use crate::definition::{DefinitionKind, LoadedFile};
 use crate::fingerprints::Fingerprints;
-use crate::kept_files::{KeptFiles, RecordingLoader};
+use crate::kept_files::RecordingLoader;
 use crate::models::{DownloadObserver, Models, OwnModels};
 use crate::packages::trust_store;
 use crate::prepared::{ExecutionOptions, PreparedRun};
@@ -185,27 +185,13 @@ impl Host {
             None => (name, bytes, None, beside(path, skills, trust)),
         };
         let kind = self.kind_of(&name, &bytes);
-        let source = match Source::from_bytes(name, bytes) {
-            Ok(source) => source,
-            Err(error) => {
-                let (source, diagnostic) = *error;
-                let mut diagnostics = Diagnostics::default();
-                diagnostics.error(|| diagnostic);
-                let (definition, beside) = (None, KeptFiles::default());
-                return Ok(LoadedFile {
-                    kind,
-                    path: path.to_owned(),
-                    source,
-                    definition,
-                    diagnostics,
-                    concern,
-                    beside,
-                });
-            }
-        };
+        let (source, mut diagnostics) = read_source(name, bytes);
         let keeping = RecordingLoader::new(&*files);
-        let (definition, mut diagnostics) = kind.read(&source, &keeping);
-        kind.lint(&source, &mut diagnostics);
+        let mut definition = None;
+        if diagnostics.errors() == 0 {
+            (definition, diagnostics) = kind.read(&source, &keeping);
+            kind.lint(&source, &mut diagnostics);
+        }
         let definition = definition.filter(|_| diagnostics.errors() == 0);
         let beside = keeping.into_kept();
         Ok(LoadedFile { kind, path: path.to_owned(), source, definition, diagnostics, concern, beside })

@@ -133,10 +133,21 @@ impl Host {
         Ok(running.noting(notes))
     }
 
-    /// Whether the file of a run is another now than when the run began. One that is gone has not changed.
-    fn has_changed(&self, manifest: &Manifest) -> bool {
-        let is_file = !is_standard_input(Path::new(&manifest.path));
-        is_file && self.load(&manifest.path).is_ok_and(|now| now.differs_from(manifest))
+    /// Loads the file of a run as it is now.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn load_anew(&self, manifest: &Manifest) -> Result<LoadedFile, HostError> {
+        match is_standard_input(Path::new(&manifest.path)) {
+            true => Err(HostError::NoFile),
+            false => self.load(&manifest.path),
+        }
+    }
+
+    /// Returns whether the file of a run is another now than when the run began. One that is gone has not changed.
+    #[must_use]
+    pub fn has_changed(&self, manifest: &Manifest) -> bool {
+        self.load_anew(manifest).is_ok_and(|now| now.differs_from(manifest))
     }
 
     /// Refuses to go on with a run anywhere but where it was begun, or without the policy that was named for it, unless the options

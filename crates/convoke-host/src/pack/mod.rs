@@ -72,13 +72,18 @@ impl DefinitionKind for PackKind {
             Arc::new(PackDefinition::new(pack, workflows, skills)) as Arc<dyn Definition>
         });
         let definition = definition.filter(|_| !findings.iter().any(Finding::is_error));
-        let mut diagnostics = Diagnostics::default();
-        for finding in &findings {
-            diagnostics.add(finding.severity, || diagnostic(source, finding));
-        }
-        diagnostics.sort();
-        (definition, diagnostics)
+        (definition, diagnostics(source, &findings))
     }
+}
+
+/// What was found in a file, by place.
+pub(crate) fn diagnostics(source: &Source, findings: &[Finding]) -> Diagnostics {
+    let mut diagnostics = Diagnostics::default();
+    for finding in findings {
+        diagnostics.add(finding.severity, || diagnostic(source, finding));
+    }
+    diagnostics.sort();
+    diagnostics
 }
 
 pub(crate) fn diagnostic(source: &Source, finding: &Finding) -> Diagnostic {

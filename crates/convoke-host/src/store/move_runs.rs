@@ -75,7 +75,7 @@ pub enum MoveError {
 }
 
 /// The runs that were moved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct MovedRuns {
     /// How many.

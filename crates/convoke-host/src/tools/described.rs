@@ -21,11 +21,11 @@ pub(crate) fn as_described(described: &[ToolDefinition], there: &Toolset) -> Too
             Some(tool) => {
                 let mut spec = tool.spec().clone();
                 spec.definition = definition.clone();
-                Arc::new(DescribedTool { spec, tool: Some(Arc::clone(tool)) })
+                Arc::new(DescribedTool { spec, tool: Arc::clone(tool) })
             }
             None => {
                 let spec = ToolSpec::new(&*definition.name, &*definition.description, ToolEffects::NONE);
-                Arc::new(DescribedTool { spec: spec.parameters(definition.parameters.clone()), tool: None })
+                Arc::new(GoneTool { spec: spec.parameters(definition.parameters.clone()) })
             }
         };
         // Names that were described once are described once: whatever comes twice is left out.
@@ -34,11 +34,26 @@ pub(crate) fn as_described(described: &[ToolDefinition], there: &Toolset) -> Too
     tools
 }
 
+/// A tool that is not there any more.
+struct GoneTool {
+    spec: ToolSpec,
+}
+
+impl Tool for GoneTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        let gone = format!("`{}` is not available any more; go on without it", self.spec.name());
+        Box::pin(async { Err(Error::failed(gone)) })
+    }
+}
+
 /// A tool under an earlier description.
 struct DescribedTool {
     spec: ToolSpec,
-    /// `None` if it is gone.
-    tool: Option<Arc<dyn Tool>>,
+    tool: Arc<dyn Tool>,
 }
 
 impl Tool for DescribedTool {
@@ -47,26 +62,15 @@ impl Tool for DescribedTool {
     }
 
     fn check(&self, arguments: &Value) -> Result<(), String> {
-        self.tool.as_ref().map_or(Ok(()), |tool| tool.check(arguments))
+        self.tool.check(arguments)
     }
 
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
-        match &self.tool {
-            Some(tool) => tool.call(call),
-            None => Box::pin(async {
-                Err(Error::failed(format!(
-                    "`{}` is not available any more; go on without it",
-                    self.spec.name()
-                )))
-            }),
-        }
+        self.tool.call(call)
     }
 
     fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
-        match &self.tool {
-            Some(tool) => tool.prepare(arguments),
-            None => Box::pin(async { Preparation::default() }),
-        }
+        self.tool.prepare(arguments)
     }
 
     fn reconcile<'a>(
@@ -75,31 +79,22 @@ impl Tool for DescribedTool {
         arguments: &'a Value,
         before: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
-        match &self.tool {
-            Some(tool) => tool.reconcile(key, arguments, before),
-            None => Box::pin(async { Ok(Reconciliation::Unknown) }),
-        }
+        self.tool.reconcile(key, arguments, before)
     }
 
     fn is_undone_while_asking(&self, about: &Value) -> bool {
-        self.tool.as_ref().is_some_and(|tool| tool.is_undone_while_asking(about))
+        self.tool.is_undone_while_asking(about)
     }
 
     fn noted(&self, note: &Value) {
-        self.tool.iter().for_each(|tool| tool.noted(note));
+        self.tool.noted(note);
     }
 
     fn accesses(&self, arguments: &Value) -> Vec<Access> {
-        match &self.tool {
-            Some(tool) => tool.accesses(arguments),
-            None => self.spec.effects.default_accesses(),
-        }
+        self.tool.accesses(arguments)
     }
 
     fn origin(&self, arguments: &Value) -> Origin {
-        match &self.tool {
-            Some(tool) => tool.origin(arguments),
-            None => Origin::Tool(self.spec.name().to_owned()),
-        }
+        self.tool.origin(arguments)
     }
 }

@@ -64,7 +64,7 @@ pub struct PackResult {
 }
 
 /// A file of a folder that is not in its package.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ExcludedFile {
     /// Its path in the folder.

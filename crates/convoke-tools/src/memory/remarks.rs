@@ -3,6 +3,7 @@
 use convoke_agent::memory::{Remark, Unsummarized};
 use convoke_core::{Role, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::meaning::Meaning;
@@ -22,12 +23,13 @@ pub(super) const WORTH_BYTES: usize = 4 << 10;
 const AT_ONCE: usize = 48 << 10;
 
 /// A conversation that is remembered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RememberedConversation {
     /// Its name.
     pub name: String,
     /// How many things were said.
+    #[serde(rename = "messages")]
     pub remarks: u64,
     /// What was said at first, summed up.
     pub summary: Option<String>,

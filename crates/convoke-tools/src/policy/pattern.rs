@@ -23,6 +23,17 @@ pub(super) struct Lists<P> {
     pub(super) deny: Vec<(PatternText, P)>,
 }
 
+impl<P> Lists<P> {
+    /// The list of this name in a file.
+    pub(super) fn named(&mut self, name: &str) -> &mut Vec<(PatternText, P)> {
+        match name {
+            "allow" => &mut self.allow,
+            "ask" => &mut self.ask,
+            _ => &mut self.deny,
+        }
+    }
+}
+
 impl<P> Default for Lists<P> {
     fn default() -> Self {
         Self { allow: Vec::new(), ask: Vec::new(), deny: Vec::new() }

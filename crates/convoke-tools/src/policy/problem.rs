@@ -96,15 +96,6 @@ impl PolicyErrors {
     }
 }
 
-impl<'a> IntoIterator for &'a PolicyErrors {
-    type Item = &'a PolicyProblem;
-    type IntoIter = std::slice::Iter<'a, PolicyProblem>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
 impl fmt::Display for PolicyErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.render(false, 100).trim_end())

@@ -186,11 +186,7 @@ impl Reader<'_> {
                 let list = match names {
                     ["tools", tool, _, list] => {
                         let paths = &mut self.policy.tools.entry((*tool).to_owned()).or_default().paths;
-                        match *list {
-                            "allow" => &mut paths.allow,
-                            "ask" => &mut paths.ask,
-                            _ => &mut paths.deny,
-                        }
+                        paths.named(list)
                     }
                     [_, "within"] => &mut self.policy.paths.allow,
                     [_, "ask"] => &mut self.policy.paths.ask,
@@ -207,21 +203,12 @@ impl Reader<'_> {
             KeyKind::Domains => {
                 let patterns = self.patterns(value, DomainPattern::parse)?;
                 let domains = &mut self.policy.tools.entry(names[1].to_owned()).or_default().domains;
-                *(match names[3] {
-                    "allow" => &mut domains.allow,
-                    "ask" => &mut domains.ask,
-                    _ => &mut domains.deny,
-                }) = patterns;
+                *domains.named(names[3]) = patterns;
                 Ok(())
             }
             KeyKind::Hosts => {
                 let patterns = self.patterns(value, HostPattern::parse)?;
-                let lists = &mut self.policy.commands.hosts.lists;
-                *(match names[2] {
-                    "allow" => &mut lists.allow,
-                    "ask" => &mut lists.ask,
-                    _ => &mut lists.deny,
-                }) = patterns;
+                *self.policy.commands.hosts.lists.named(names[2]) = patterns;
                 Ok(())
             }
             KeyKind::Commands => {
@@ -230,22 +217,12 @@ impl Reader<'_> {
                     _ => CommandPattern::parse_open,
                 };
                 let patterns = self.patterns(value, parse)?;
-                let lists = &mut self.policy.commands.lists;
-                *(match names[1] {
-                    "allow" => &mut lists.allow,
-                    "ask" => &mut lists.ask,
-                    _ => &mut lists.deny,
-                }) = patterns;
+                *self.policy.commands.lists.named(names[1]) = patterns;
                 Ok(())
             }
             KeyKind::McpTools => {
                 let patterns = self.patterns(value, McpPattern::parse)?;
-                let lists = &mut self.policy.mcp.lists;
-                *(match names[1] {
-                    "allow" => &mut lists.allow,
-                    "ask" => &mut lists.ask,
-                    _ => &mut lists.deny,
-                }) = patterns;
+                *self.policy.mcp.lists.named(names[1]) = patterns;
                 Ok(())
             }
             KeyKind::Files => {

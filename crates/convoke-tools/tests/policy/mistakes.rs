@@ -83,7 +83,7 @@ fn nothing_in_a_file_or_in_its_name_moves_the_cursor() {
     let colored = errors.render(true, 100);
     assert!(colored.contains("\u{1b}[1m") && !colored.contains('\u{7}'), "{colored:?}");
     let mut lines = Vec::new();
-    for problem in &errors {
+    for problem in errors.iter() {
         lines.push(problem.line);
     }
     assert_eq!(lines, [Some(2)]);

@@ -6,9 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use convoke_core::{Limits, RunId};
 use convoke_host::parse_limits;
+use convoke_host::stored::new_run_id;
 use convoke_text::duration;
-
-use crate::select::new_id;
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArguments {
@@ -40,7 +39,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = jobs)]
     pub(crate) jobs: usize,
     /// The name of this eval. What was begun under it is gone on with, and nothing is paid twice.
-    #[arg(long, value_name = "NAME", value_parser = new_id)]
+    #[arg(long, value_name = "NAME", value_parser = new_run_id)]
     pub(crate) id: Option<RunId>,
     /// What tools may do, instead of the folder's policy.toml. Your own policy.toml holds, too.
     #[arg(long, value_name = "FILE")]

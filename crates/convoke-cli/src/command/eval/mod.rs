@@ -8,17 +8,16 @@ use std::path::Path;
 use convoke_host::eval::{
     Comparison, EvalOptions, LoadedScenario, Replies, Report, compare, junit, load_replies, load_scenarios,
 };
-use convoke_host::{LoadedFile, counted, user_name};
+use convoke_host::{FailureReport, FileProblems, LoadedFile, counted, user_name};
 use serde::Serialize;
 
 use crate::arguments::Arguments;
-use crate::configuration;
-use crate::diagnostics::{problems, tell, valid};
+use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::files;
 use crate::host;
 use crate::run::Signals;
-use crate::terminal::{Output, text};
+use crate::terminal::Output;
 
 use arguments::ReportFormat;
 
@@ -42,10 +41,10 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let earlier = wanted.compare.as_deref().map(earlier).transpose()?;
-    let host = host::of(arguments, configuration::load(arguments)?)?;
+    let host = host::load(arguments)?;
     let loaded = host.load(&wanted.file)?;
     tell(&loaded.source, &loaded.diagnostics, output);
-    valid(&loaded)?;
+    loaded.checked()?;
     let scenarios = checked(wanted, &loaded, output)?;
     let mut options = options(wanted);
     options.replies = wanted.replies.as_deref().map(|path| replies(path, output)).transpose()?;
@@ -76,7 +75,7 @@ pub(crate) async fn run(
         output.aside(&line);
         done.push(name);
     }
-    let report = report.map_err(|by| interrupted(by, &scenarios, &options, &done))?;
+    let report = report.map_err(|by| options.interrupted(by, &scenarios, &done))?;
     let comparison = earlier.map(|earlier| compare(&earlier, &report));
     match wanted.output {
         ReportFormat::Text if !arguments.json => show::report(&report, comparison.as_ref(), output)?,
@@ -94,25 +93,6 @@ pub(crate) async fn run(
     let failure = Failure::failed(format!("{failed} of {} failed", count(report.scenarios.len())));
     Err(failure
         .hint("`convoke show RUN` shows what a run did, `convoke replay RUN --full` what was said in it"))
-}
-
-/// What is said when somebody stopped an eval. Runs that were under way are stopped, and can be gone on with.
-fn interrupted(by: &str, scenarios: &[LoadedScenario], options: &EvalOptions, done: &[String]) -> Failure {
-    let (mut runs, mut left) = (0, Vec::new());
-    for scenario in scenarios.iter().filter_map(|scenario| scenario.valid().ok()) {
-        let wanted = scenario.trials.unwrap_or(options.repeat).max(1) as usize;
-        runs += wanted;
-        if done.iter().filter(|name| **name == scenario.name).count() < wanted {
-            left.push(text::one_line(&scenario.name));
-        }
-    }
-    let left = format!("not run to their end: {}", left.join(", "));
-    Failure::cancelled(format!("the eval was stopped by {by}: {} of {runs} runs are done", done.len()))
-        .detail(left)
-        .hint(format!(
-            "the same command with `--id {}` goes on where it was; nothing is paid twice",
-            options.id
-        ))
 }
 
 /// "1 scenario", "3 scenarios".
@@ -142,7 +122,8 @@ fn checked(
             let all = count(scenarios.len());
             let counts = counted(errors, warnings);
             let files = scenarios.iter().map(|one| (&one.source, &one.diagnostics));
-            Err(Failure::failed(format!("{invalid} of {all} cannot be run: {counts}")).of(problems(files)))
+            let failure = FailureReport::failed(format!("{invalid} of {all} cannot be run: {counts}"));
+            Err(failure.about(FileProblems::of_files(files)).into())
         }
     }
 }

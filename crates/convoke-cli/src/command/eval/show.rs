@@ -1,9 +1,9 @@
 //! Reports of evals, for people.
 
 use convoke_eval::{Change, Comparison, Report, RunReport, Scenario, ScenarioReport};
+use convoke_history::human;
 
 use crate::failure::Failure;
-use crate::human;
 use crate::terminal::{Align, Column, Output, Rich, Table, Tone, text};
 
 /// What is said when a run is over.

@@ -7,13 +7,11 @@ use convoke_mcp::ServerConfig;
 use serde_json::{Value, json};
 
 use super::person::CallResponder;
-use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::files;
 use crate::terminal::{Output, Spinner, text};
 
 pub(super) async fn run(
-    arguments: &Arguments,
     host: &Host,
     server: ServerConfig,
     tool: &str,
@@ -31,10 +29,8 @@ pub(super) async fn run(
         ToolCallError::Unanswered => Failure::failed(error.to_string()).hint("call it at a terminal"),
         _ => Failure::failed(text::clean(&error.to_string())),
     })?;
-    if arguments.json {
-        return output.json(&json!({"server": name, "tool": tool, "content": content}));
-    }
-    output.plain(text::clean(&content).trim_end())
+    let document = json!({"server": name, "tool": tool, "content": content});
+    output.give(&document, content.trim_end())
 }
 
 /// The arguments: an object, from the command line or from standard input.

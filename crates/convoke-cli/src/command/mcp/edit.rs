@@ -2,32 +2,22 @@
 
 use std::path::PathBuf;
 
-use convoke_config::{Config, EditError, NewServer, add_mcp_server, trust_mcp_server};
+use convoke_config::{Config, NewServer, add_mcp_server, trust_mcp_server};
 use convoke_host::ConfiguredServers;
 use serde_json::json;
 
 use crate::arguments::{Arguments, McpAdd};
 use crate::failure::Failure;
-use crate::files;
-use crate::shell;
 use crate::terminal::{Output, Rich, Tone, text};
 
 /// Writes a server into a file.
-pub(super) fn add(
-    arguments: &Arguments,
-    config: &Config,
-    wanted: &McpAdd,
-    output: &mut Output,
-) -> Result<(), Failure> {
+pub(super) fn add(config: &Config, wanted: &McpAdd, output: &mut Output) -> Result<(), Failure> {
     let name = &wanted.name;
     let path = if wanted.user { own_file(config)? } else { folders_file(config) };
     add_mcp_server(&path, name, &server(wanted)?)?;
-    if arguments.json {
-        output.json(&json!({"server": name, "written": path}))?;
-    } else {
-        let line = Rich::new(Tone::Good, "added").with(Tone::Strong, format!(" {name}"));
-        output.line(&line.with(Tone::Plain, format!(" to {}", path.display())))?;
-    }
+    let line = Rich::new(Tone::Good, "added").with(Tone::Strong, format!(" {name}"));
+    let line = line.with(Tone::Plain, format!(" to {}", path.display()));
+    output.give(&json!({"server": name, "written": path}), line)?;
     output.note(&match wanted.user {
         true => "`convoke mcp list` starts it and says how it is".to_owned(),
         false => format!("it is not started before you have agreed to it: `convoke mcp trust {name}`"),
@@ -108,25 +98,4 @@ fn folders_file(config: &Config) -> PathBuf {
     let places = config.locations();
     let used = places.named.clone().or_else(|| places.folder.clone());
     used.unwrap_or_else(|| PathBuf::from(convoke_config::FILE))
-}
-
-impl From<EditError> for Failure {
-    fn from(error: EditError) -> Self {
-        let message = text::one_line(&error.to_string());
-        match error {
-            EditError::Name { .. } => Self::usage(message).hint("letters, digits, `_` and `-` can"),
-            EditError::Address { .. } => {
-                Self::usage(message).hint("write it with http:// or https:// before it")
-            }
-            EditError::Exists { .. } => {
-                Self::failed(message).hint("choose another name, or change what the file says")
-            }
-            EditError::Shape { path, .. } => Self::failed(message).hint(format!(
-                "write it as a section, or change it by hand: {}",
-                shell::quoted(&path.display().to_string())
-            )),
-            EditError::Io { done: "written", .. } => Self::failed(message).hint(files::UNCHANGED),
-            _ => Self::failed(message),
-        }
-    }
 }

@@ -2,11 +2,11 @@
 
 mod call;
 mod edit;
-mod list;
 mod person;
 mod tools;
 
-use convoke_host::ConfiguredServers;
+use convoke_host::view::ServerList;
+use convoke_host::{ConfiguredServers, Host};
 use convoke_mcp::ServerConfig;
 
 use crate::arguments::{Arguments, McpCommand};
@@ -22,16 +22,28 @@ pub(crate) async fn run(
     let host = host::load(arguments)?;
     let (config, configured) = (host.config(), host.servers());
     match command {
-        McpCommand::List => list::run(arguments, &host, configured, output).await,
+        McpCommand::List => list(&host, configured, output).await,
         McpCommand::Tools { server } => {
             tools::run(arguments, &host, configured, server.as_deref(), output).await
         }
         McpCommand::Call { server, tool, arguments: given } => {
             let one = only(configured, server)?;
-            call::run(arguments, &host, one, tool, given.as_deref(), output).await
+            call::run(&host, one, tool, given.as_deref(), output).await
         }
-        McpCommand::Add(wanted) => edit::add(arguments, config, wanted, output),
+        McpCommand::Add(wanted) => edit::add(config, wanted, output),
         McpCommand::Trust { name } => edit::trust(arguments, config, &configured, name, output),
+    }
+}
+
+/// Starts the servers, and says how each of them is.
+async fn list(host: &Host, configured: ConfiguredServers, output: &mut Output) -> Result<(), Failure> {
+    let servers = host.start_servers(&host.policies(None)?, configured.trusted).await?;
+    let list = ServerList::new(&servers, configured.untrusted);
+    servers.close().await;
+    output.show(&list)?;
+    match &*list.down() {
+        [] => Ok(()),
+        down => Err(Failure::failed(format!("not there: {}", down.join(", ")))),
     }
 }
 
@@ -49,9 +61,4 @@ fn only(configured: ConfiguredServers, name: &str) -> Result<ServerConfig, Failu
             false => failure.hint(format!("there are {}", names.join(", "))),
         }
     })
-}
-
-/// Says that nothing is configured.
-fn none(output: &mut Output) {
-    output.note("no MCP servers are configured; `convoke mcp add NAME -- COMMAND` adds one");
 }

@@ -1,12 +1,13 @@
 //! The responder of a call of an MCP tool: the person at the terminal.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_core::ask::QuestionKind;
 use convoke_core::{Answer, BoxFuture, PendingQuestion, Question, Responder};
 
-use crate::terminal::{Spinner, forget_typed, text};
+use crate::run::Keyboard;
+use crate::terminal::{Spinner, text};
 
 /// Whoever sits at the terminal. Nobody is there if standard input is none.
 pub(super) struct CallResponder {
@@ -22,41 +23,27 @@ impl CallResponder {
 
 impl Responder for CallResponder {
     fn respond<'a>(&'a self, pending: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
-        let question = pending.question.clone();
         Box::pin(async move {
             self.waiting.lock().unwrap_or_else(PoisonError::into_inner).end();
             if !std::io::stdin().is_terminal() {
                 return None;
             }
-            tokio::task::spawn_blocking(move || asked(&question)).await.ok().flatten()
+            let line = Keyboard::default().line_after_seeing(&asked(&pending.question)).await?;
+            Some(read(&pending.question, line.trim()))
         })
     }
 }
 
-fn asked(question: &Question) -> Option<Answer> {
-    let mut said = format!("{}\n", text::clean(&question.title));
-    if !question.details.is_empty() {
-        said.push_str(&format!("{}\n", text::clean(&question.details)));
-    }
-    said.push_str(&match &question.kind {
-        QuestionKind::Choice { options } => {
-            format!("one of: {}; `!` declines\n> ", text::clean(&options.join(", ")))
-        }
-        QuestionKind::Text => "a text; `!` declines\n> ".to_owned(),
-        QuestionKind::Json => "a value, as JSON; `!` declines\n> ".to_owned(),
-        _ => "yes or no\n> ".to_owned(),
-    });
-    // Nobody can have answered what they had not seen.
-    forget_typed();
-    let mut error = std::io::stderr();
-    error.write_all(said.as_bytes()).ok()?;
-    error.flush().ok()?;
-    let mut line = String::new();
-    // Nothing at all is the end of the input, not an empty answer.
-    if std::io::stdin().lock().read_line(&mut line).ok()? == 0 {
-        return None;
-    }
-    Some(read(question, line.trim()))
+fn asked(question: &Question) -> String {
+    let Question { title, details, kind, .. } = question;
+    let details = if details.is_empty() { String::new() } else { format!("{details}\n") };
+    let how = match kind {
+        QuestionKind::Choice { options } => format!("one of: {}; `!` declines", options.join(", ")),
+        QuestionKind::Text => "a text; `!` declines".to_owned(),
+        QuestionKind::Json => "a value, as JSON; `!` declines".to_owned(),
+        _ => "yes or no".to_owned(),
+    };
+    text::clean(&format!("{title}\n{details}{how}\n> "))
 }
 
 fn read(question: &Question, line: &str) -> Answer {

@@ -2,18 +2,20 @@
 
 mod arguments;
 mod explain;
-mod show;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use arguments::{Explain, PolicyChoice, PolicyCommand};
-use convoke_tools::policy::{Policy, PolicyErrors, import};
+use arguments::Explain;
+pub(crate) use arguments::PolicyCommand;
+use convoke_history::human;
+use convoke_host::FileProblems;
+use convoke_tools::policy::{Policy, import};
 use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::terminal::{Output, Rich, text};
-use crate::{files, host, human};
+use crate::{files, host};
 
 pub(crate) fn run(
     arguments: &Arguments,
@@ -23,7 +25,7 @@ pub(crate) fn run(
     match command {
         PolicyCommand::Check { files } => check(arguments, files, output),
         PolicyCommand::Explain(explain) => explain::run(arguments, explain, output),
-        PolicyCommand::Show(which) => show::run(arguments, which, output),
+        PolicyCommand::Show(which) => output.show(&host::load(arguments)?.policies(which.policy.as_deref())?),
         PolicyCommand::Import { file, output: to } => translate(arguments, file, to.as_deref(), output),
     }
 }
@@ -53,7 +55,7 @@ fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Resul
                         problem
                     }));
                 } else {
-                    explained(&errors, output);
+                    output.problems(&FileProblems::Policy(errors));
                 }
             }
         }
@@ -71,12 +73,6 @@ fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Resul
     }
 }
 
-/// Shows what is wrong with a policy, on standard error.
-fn explained(errors: &PolicyErrors, output: &mut Output) {
-    let text = errors.render(output.colors_notes(), output.width().unwrap_or(100));
-    output.explanation(&text);
-}
-
 fn translate(
     arguments: &Arguments,
     file: &Path,
@@ -85,7 +81,7 @@ fn translate(
 ) -> Result<(), Failure> {
     let (name, text) = files::read(file)?;
     let imported = import::translate(&text, &name).map_err(|errors| {
-        explained(&errors, output);
+        output.problems(&FileProblems::Policy(errors));
         Failure::failed(format!("{name} cannot be translated"))
     })?;
     if let Some(to) = to {
@@ -97,8 +93,6 @@ fn translate(
     if to.is_none() {
         output.block(&imported.text)?;
     }
-    for note in &imported.notes {
-        output.note(note);
-    }
+    output.notes(&imported.notes);
     Ok(())
 }

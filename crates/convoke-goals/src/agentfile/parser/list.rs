@@ -13,32 +13,23 @@ use crate::agentfile::syntax::{ClauseKind, OutputField, Spanned, Tools, Within};
 impl Parser<'_> {
     /// What follows `FROM`.
     pub(super) fn path(&mut self) -> Parsed<String> {
-        let token = self.peek().clone();
-        match token.kind {
-            TokenKind::Path | TokenKind::String if !token.text.trim().is_empty() => {
-                self.advance();
-                Ok(token.text.into_owned())
-            }
-            _ => {
-                self.missing(Code::MissingValue, "a path", "`FROM`", "FROM agents/critic.md");
-                Err(Reported)
-            }
-        }
+        self.filled(TokenKind::Path, "a path", "`FROM`", "FROM agents/critic.md")
     }
 
     /// What follows `MEMORY`.
     pub(super) fn memory(&mut self) -> Parsed<String> {
+        self.filled(TokenKind::Ident, "a memory's name", "`MEMORY`", "MEMORY assistant")
+    }
+
+    /// A word of this kind or a string, with something in it.
+    fn filled(&mut self, kind: TokenKind, what: &str, after: &str, example: &str) -> Parsed<String> {
         let token = self.peek().clone();
-        match token.kind {
-            TokenKind::Ident | TokenKind::String if !token.text.trim().is_empty() => {
-                self.advance();
-                Ok(token.text.into_owned())
-            }
-            _ => {
-                self.missing(Code::MissingValue, "a memory's name", "`MEMORY`", "MEMORY assistant");
-                Err(Reported)
-            }
+        if (token.kind == kind || token.kind == TokenKind::String) && !token.text.trim().is_empty() {
+            self.advance();
+            return Ok(token.text.into_owned());
         }
+        self.missing(Code::MissingValue, what, after, example);
+        Err(Reported)
     }
 
     pub(super) fn within(&mut self) -> Parsed<Within> {

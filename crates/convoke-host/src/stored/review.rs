@@ -2,11 +2,10 @@
 
 use convoke_core::Question;
 use convoke_goals::supervise::Trigger;
+use convoke_history::Tone;
 use convoke_history::account::{TextBlock, question_blocks, question_conditions, readable_json};
-use serde_json::Value;
-
-use super::BlockLines;
-use crate::terminal::{Rich, Tone};
+use convoke_history::lines::{BlockLines, Rich};
+use serde_json::{Map, Value};
 
 /// What matters most of a goal's result, in this order, and how many lines of it are shown at first.
 const FIRST: [(&str, &str, usize); 6] = [
@@ -33,35 +32,37 @@ const REST: [(&str, &str); 7] = [
 const SHOWN: usize = 20;
 
 /// The body of a question in short: all of it, if that is not much; otherwise `more` says how to see the rest.
-pub(crate) fn question_brief(question: &Question, width: Option<usize>, more: &str) -> Vec<Rich> {
+#[must_use]
+pub fn question_brief(question: &Question, width: Option<usize>, more: &str) -> Vec<Rich> {
     let all = question_body(question, width);
     if all.len() <= SHOWN {
         return all;
     }
+    // Of a call that is asked about, the details name all that needs asking: nothing of them is left out.
+    let is_call = question.subject.get("tool").is_some();
     let parts: Vec<(TextBlock, usize)> = match judged(question) {
         Some(subject) => FIRST
             .iter()
             .filter_map(|(key, label, most)| Some((part(subject, key, label)?, *most)))
             .chain(question_conditions(question).into_iter().map(|block| (block, 2)))
             .collect(),
-        // Of a call that is asked about, the details name all that needs asking: nothing of them is left out.
-        None => {
-            let is_call = question.subject.get("tool").is_some();
-            let most = |block: &TextBlock| {
-                if is_call && block.label() == "details" { usize::MAX } else { SHOWN / 2 }
-            };
-            question_blocks(question).into_iter().skip(1).map(|block| (block.clone(), most(&block))).collect()
-        }
+        None => question_blocks(question)
+            .into_iter()
+            .skip(1)
+            .map(|block| match is_call && block.label() == "details" {
+                true => (block, usize::MAX),
+                false => (block, SHOWN / 2),
+            })
+            .collect(),
     };
     let margin = Rich::plain("  ");
     let lines = parts.iter().flat_map(|(block, most)| block.lines(&margin, width, Some(*most)));
-    let mut lines: Vec<Rich> = lines.collect();
-    lines.extend(Rich::new(Tone::Faint, format!("  {more}")).wrap(width, 2));
-    lines
+    lines.chain(Rich::new(Tone::Faint, format!("  {more}")).wrap(width, 2)).collect()
 }
 
 /// All there is to a question besides its title.
-pub(crate) fn question_body(question: &Question, width: Option<usize>) -> Vec<Rich> {
+#[must_use]
+pub fn question_body(question: &Question, width: Option<usize>) -> Vec<Rich> {
     let parts: Vec<TextBlock> = match judged(question) {
         Some(subject) => {
             let first = FIRST.iter().map(|(key, label, _)| (*key, *label));
@@ -74,24 +75,25 @@ pub(crate) fn question_body(question: &Question, width: Option<usize>) -> Vec<Ri
 }
 
 /// The subject of a question about a goal's result.
-fn judged(question: &Question) -> Option<&serde_json::Map<String, Value>> {
+fn judged(question: &Question) -> Option<&Map<String, Value>> {
     question.subject.as_object().filter(|subject| subject.get("output").is_some_and(Value::is_string))
 }
 
 /// What there is to one part of it.
-fn part(subject: &serde_json::Map<String, Value>, key: &str, label: &'static str) -> Option<TextBlock> {
+fn part(subject: &Map<String, Value>, key: &str, label: &'static str) -> Option<TextBlock> {
     let value = subject.get(key)?;
     match (key, value) {
         ("triggers", Value::Array(reasons)) => {
-            let reasons: Vec<String> = reasons.iter().map(reason).collect();
+            let reasons: Vec<String> = reasons.iter().map(trigger_words).collect();
             block(label, &Value::String(reasons.join("\n")))
         }
         _ => block(label, value),
     }
 }
 
-/// Why somebody should look, in words if it is a reason that is known here.
-pub(crate) fn reason(written: &Value) -> String {
+/// Describes why somebody should look, in words if it is a reason that is known here.
+#[must_use]
+pub fn trigger_words(written: &Value) -> String {
     let known = written.as_str().and_then(Trigger::read);
     known.map_or_else(|| readable_json(written), |trigger| trigger.words())
 }

@@ -1,0 +1,144 @@
+//! Finds the run or the question that somebody means.
+
+use convoke_core::store::{RunQuery, RunRecord};
+use convoke_core::{InvalidRunId, PendingQuestion, RunId};
+use convoke_history::{DisplayStatus, human, text};
+
+use super::StoredRuns;
+use crate::failure::FailureReport;
+use crate::{Manifest, can_go_on};
+
+/// So many candidates are listed at most.
+const CANDIDATES: usize = 10;
+
+/// The word for the newest run.
+pub const LAST: &str = "last";
+
+/// Reads the id of a run that is to be made.
+///
+/// # Errors
+/// If it could not be told from a word with a meaning, or is none.
+pub fn new_run_id(text: &str) -> Result<RunId, String> {
+    match text {
+        LAST => Err("`last` means the newest run wherever a run is named: choose another id".to_owned()),
+        option if option.starts_with('-') => {
+            Err("what begins with `-` is an option wherever a run is named: choose another id".to_owned())
+        }
+        id => id.parse().map_err(|error: InvalidRunId| error.to_string()),
+    }
+}
+
+impl StoredRuns {
+    /// Finds the run with this id, or the only one whose id begins like this, or the [last](LAST) one.
+    ///
+    /// # Errors
+    /// If there is none, or more than one, or the store cannot be read.
+    pub async fn find(&self, wanted: &str) -> Result<RunRecord, FailureReport> {
+        if wanted == LAST {
+            let query = RunQuery { limit: Some(1), ..RunQuery::default() };
+            return self.store.runs(&query).await?.pop().ok_or_else(|| {
+                FailureReport::not_found(format!("there is no last run: {} has no runs yet", self.place))
+            });
+        }
+        if let Ok(id) = wanted.parse()
+            && let Some(record) = self.store.run(&id).await?
+        {
+            return Ok(record);
+        }
+        let (id_prefix, limit) = (Some(wanted.to_owned()), Some(CANDIDATES + 1));
+        let query = RunQuery { id_prefix, limit, ..RunQuery::default() };
+        // No id has such characters, and none is nothing.
+        let is_possible = wanted.is_ascii() && !wanted.is_empty();
+        let mut found = if is_possible { self.store.runs(&query).await? } else { Vec::new() };
+        if found.len() > 1 {
+            return Err(self.ambiguous(wanted, &found));
+        }
+        found.pop().ok_or_else(|| {
+            let wanted = text::one_line(wanted);
+            self.no_run(format!("there is no run `{wanted}` in {}", self.place))
+        })
+    }
+
+    /// Finds the newest run of a file that can go on, and on which nobody works.
+    ///
+    /// # Errors
+    /// If there is none, or the store cannot be read.
+    pub async fn newest(&self) -> Result<RunRecord, FailureReport> {
+        let runs = self.store.runs(&RunQuery::default()).await?;
+        let can = |record: &RunRecord| {
+            record.holder.is_none() && can_go_on(record) && Manifest::of(record).is_some()
+        };
+        runs.into_iter().find(can).ok_or_else(|| {
+            self.no_run(format!("no run of an Agentfile in {} is left to be resumed", self.place))
+        })
+    }
+
+    /// That there is a run of this id already, where a new one was to have it.
+    pub fn taken(&self, run: &RunId) -> FailureReport {
+        let resume = self.about("resume", run, "");
+        FailureReport::failed(format!("there is a run `{run}` already"))
+            .hint(format!("choose another id, or go on with that one: `{resume}`"))
+    }
+
+    fn no_run(&self, message: String) -> FailureReport {
+        let list = self.command("runs");
+        FailureReport::not_found(message).hint(format!("`{list}` lists the runs there are"))
+    }
+
+    fn ambiguous(&self, wanted: &str, found: &[RunRecord]) -> FailureReport {
+        let candidate = |record: &RunRecord| {
+            let (workflow, started) =
+                (text::one_line(&record.workflow), human::ago(record.created, self.now));
+            format!("{}  {workflow}, {}, {started}", record.id, DisplayStatus::of(record).name())
+        };
+        let more = (found.len() > CANDIDATES).then(|| "and more".to_owned());
+        FailureReport::not_found(format!("more than one run begins with `{wanted}`"))
+            .detailed(found.iter().take(CANDIDATES).map(candidate).chain(more))
+            .hint("write more of the id")
+    }
+
+    /// Finds the open question of a run whose id begins like this; without one, the only open question there is.
+    ///
+    /// # Errors
+    /// If there is none, or more than one, or the store cannot be read.
+    pub async fn question(
+        &self,
+        run: &RunRecord,
+        wanted: Option<&str>,
+    ) -> Result<PendingQuestion, FailureReport> {
+        let open = self.store.questions(Some(&run.id)).await?;
+        let id = &run.id;
+        if open.is_empty() {
+            let list = self.command("questions");
+            let message = format!("run `{id}` has no open question; it is {}", run.status);
+            return Err(FailureReport::not_found(message).hint(format!("`{list}` lists all open questions")));
+        }
+        let fits =
+            |pending: &&PendingQuestion| wanted.is_none_or(|start| pending.id.as_str().starts_with(start));
+        let found: Vec<&PendingQuestion> = open.iter().filter(fits).collect();
+        if let [only] = *found {
+            return Ok(only.clone());
+        }
+        let (failure, candidates) = match wanted {
+            None => {
+                let message = format!("run `{id}` has {} open questions: say which", open.len());
+                (FailureReport::usage(message), found)
+            }
+            Some(start) if found.is_empty() => {
+                let start = text::one_line(start);
+                let message = format!("run `{id}` has no open question `{start}`; open are:");
+                (FailureReport::not_found(message), open.iter().collect())
+            }
+            Some(start) => {
+                let message = format!("more than one open question of run `{id}` begins with `{start}`");
+                (FailureReport::not_found(message), found)
+            }
+        };
+        let candidate = |pending: &PendingQuestion| {
+            format!("{}  {}", pending.id, text::one_line(&pending.question.title))
+        };
+        Err(failure
+            .detailed(candidates.into_iter().map(candidate))
+            .hint("the first digits of a question's id are enough"))
+    }
+}
