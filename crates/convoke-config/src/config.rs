@@ -12,7 +12,7 @@ use crate::schema::path;
 use crate::section::{
     self, Local, Log, McpServer, Profile, Supervision, Telemetry, TelemetryError, UnknownProfile, Workspace,
 };
-use crate::{FileLocations, Loader, Origin, Problems, Setting, Value, merge};
+use crate::{FileLocations, Loader, Origin, Problems, Setting, Value, permitted};
 
 /// Everything that is configured.
 #[derive(Debug, Clone)]
@@ -156,7 +156,7 @@ impl Config {
     #[must_use]
     pub fn is_within_reach(&self, file: &Path) -> bool {
         let may_be = matches!(self.value(path::STORE_INSIDE_WORKSPACE), Some(Value::Flag(true)));
-        let (file, workspace) = (merge::real(file), merge::real(&self.workspace().path));
+        let (file, workspace) = (permitted::real(file), permitted::real(&self.workspace().path));
         !may_be && file.zip(workspace).is_none_or(|(file, workspace)| file.starts_with(workspace))
     }
 

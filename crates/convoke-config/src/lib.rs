@@ -46,6 +46,7 @@ mod locations;
 mod merge;
 mod open;
 mod origin;
+mod permitted;
 mod problem;
 mod project;
 mod read;

@@ -1,4 +1,4 @@
-//! Human-readable numbers: what [`convoke_text::human`] has, and the same of times, costs and what was spent.
+//! Human-readable numbers: what [`convoke_text::human`] has, and ages, times, costs and what was spent.
 //!
 //! ```
 //! use convoke_core::{Money, Usage};

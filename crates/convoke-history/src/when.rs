@@ -1,4 +1,4 @@
-//! Points in time, as people write them.
+//! Reads points in time as people write them: `2h`, `3d`, a date.
 
 use std::fmt;
 use std::str::FromStr;

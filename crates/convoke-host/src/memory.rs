@@ -13,9 +13,13 @@ pub(crate) fn file(config: &Config) -> Option<PathBuf> {
 }
 
 /// The memory as it is seen from a workspace; `None` for a user without a home. Its file is made when it is first needed.
+///
+/// Like the runs, it belongs to the whole project: a folder of it knows what another was told.
 pub(crate) fn of(config: &Config, workspace: &Path) -> Result<Option<Memory>, HostError> {
     let Some(file) = file(config) else { return Ok(None) };
-    let memory = Memory::at(file, &workspace.display().to_string());
+    let project = &config.locations().project.folder;
+    let owner = if workspace.starts_with(project) { project } else { workspace };
+    let memory = Memory::at(file, &owner.display().to_string());
     let memory = memory.map_err(|error| HostError::Tools(error.to_string()))?;
     Ok(Some(memory.embedder(knowledge::embedder())))
 }

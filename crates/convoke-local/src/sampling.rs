@@ -1,4 +1,4 @@
-//! Samples tokens, with llama.cpp's own samplers.
+//! Samples tokens with llama.cpp's own samplers, with penalties for repetition.
 //!
 //! What a reply has said so far counts against saying it again: small models fall into loops otherwise. The prompt does not
 //! count: quoting a file or a conversation is no repetition. Answers under a grammar are not penalised word by word, because

@@ -1,4 +1,4 @@
-//! Names of files that are never packed.
+//! Names of files that are never packed, nor accepted from a package.
 //!
 //! Whoever packs a folder does not mean to give these away, and whoever installs a package does not mean to take them: Convoke would
 //! go by settings, policies, credentials and stores that it finds. So the list is one, for both.

@@ -1,4 +1,4 @@
-//! What keeps conversations beyond a run.
+//! The interface that whoever keeps conversations beyond a run implements.
 
 use std::sync::Arc;
 

@@ -63,6 +63,26 @@ fn a_chat_with_a_memory_knows_what_was_said_in_earlier_ones_and_no_other_does() 
 }
 
 #[test]
+fn a_memory_belongs_to_the_whole_project() {
+    let place = place();
+    place.write("convoke.toml", "");
+    std::fs::create_dir_all(place.path().join("docs/drafts")).unwrap();
+    let within = |words: &str| {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("convoke")
+            .current_dir(place.path().join("docs/drafts"))
+            .env_clear()
+            .envs([("HOME", place.path().to_str().unwrap()), ("XDG_DATA_HOME", place.data())])
+            .args(["chat", "-m", "scripted/../../answers.toml", "--memory", words])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output).trim_end().to_owned()
+    };
+    assert_eq!(chat(&place, &["--memory"], "My cat is called Ada."), "Noted.");
+    assert_eq!(within("What is the name of my cat?"), "Ada.");
+}
+
+#[test]
 fn what_has_become_long_is_summed_up_in_a_journaled_call() {
     let place = place();
     chat(&place, &["--memory"], "My cat is called Ada.");

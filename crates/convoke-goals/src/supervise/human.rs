@@ -1,4 +1,4 @@
-//! Approval by people: the questions they are asked, and what their answers mean.
+//! Approval by people: the questions they are asked, what their answers mean, and how often they may send work back.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Rules for what a model says, checked on every reply; and for what it is told, where a rule says so.
+//! Rules for what a model says (banned words, lengths, patterns, personal data, JSON), checked on every reply; and for what it is told, where a rule says so.
 //!
 //! A rule of an unknown type is a mistake of the pack. One whose settings make no sense is left out, with a warning: the others
 //! still hold.

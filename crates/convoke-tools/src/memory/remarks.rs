@@ -1,4 +1,4 @@
-//! Conversations in the database: what was said, and the summary of it.
+//! Conversations in the database: what was said, the summary of it, and how much of the end is not summed up.
 
 use convoke_agent::memory::{Remark, Unsummarized};
 use convoke_core::{Role, Timestamp};

@@ -1,4 +1,4 @@
-//! Conversations that come back, for whoever talks to models: what [`Memories`] are in this file.
+//! The [`Memories`] interface of agents, on the database: sessions that load, tell, add and sum up.
 
 use std::sync::Arc;
 
