@@ -3,7 +3,8 @@
 
 mod site;
 
-use convoke_tools::web::{AddressRules, Domains, Fetcher, WebError, WebLimits};
+use convoke_tools::policy::{PolicyFiles, PolicySet};
+use convoke_tools::web::{AddressRules, Domains, Fetcher, WebError, WebLimits, hop_judge};
 use site::{Names, Site, html, redirect};
 
 async fn secret() -> Site {
@@ -321,7 +322,7 @@ async fn agent_169_domains_hold_on_every_hop() {
     );
 
     // A policy that has allowed one call decides about each of its hops.
-    let judge = |url: &url::Url| match url.host_str() {
+    let judge = |url: &url::Url, _: &url::Url| match url.host_str() {
         Some("trusted.test") => Ok(()),
         other => Err(format!("{other:?} was not asked for; fetch it by itself")),
     };
@@ -329,6 +330,35 @@ async fn agent_169_domains_hold_on_every_hop() {
     assert_eq!(fetcher.fetch(&site.named("trusted.test", "/")).await.unwrap().text(), "hello");
     assert!(denied(&fetcher, &site.named("trusted.test", "/out")).await.contains("fetch it by itself"));
     assert!(Domains::only(["*"]).is_err() && Domains::only(["a b"]).is_err());
+}
+
+#[tokio::test]
+async fn a_redirection_to_a_host_that_must_be_asked_about_is_made_once_a_call_for_it_was_let_through() {
+    let site = Site::pages(&[("/", html("hello"))]).await;
+    let to = |host: &str| redirect(&site.named(host, "/"));
+    let from = Site::pages(&[
+        ("/asked", to("asked.test")),
+        ("/denied", to("denied.test")),
+        ("/known", to("known.test")),
+    ])
+    .await;
+    let hosts = ["known.test", "asked.test", "denied.test"];
+    let names = hosts.into_iter().fold(Names::default(), |names, host| names.with(host, &[&["127.0.0.1"]]));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("policy.toml");
+    let policy = "version = 1\n[tools.web_fetch.domains]\nallow = [\"known.test\"]\nask = [\"asked.test\"]\n";
+    std::fs::write(&file, policy).unwrap();
+    let policies = std::sync::Arc::new(PolicySet::load(PolicyFiles::new(None, Some(file))).unwrap());
+    let fetcher = from.fetcher().port(site.port).resolver(names).judge(hop_judge(&policies)).build().unwrap();
+
+    assert_eq!(fetcher.fetch(&from.named("known.test", "/known")).await.unwrap().text(), "hello");
+    let said = denied(&fetcher, &from.named("known.test", "/asked")).await;
+    assert!(said.contains("so that a person can be asked"), "{said}");
+    assert!(!denied(&fetcher, &from.named("known.test", "/denied")).await.contains("can be asked"));
+
+    let called = fetcher.fetch(&site.named("asked.test", "/")).await.unwrap();
+    assert_eq!(called.text(), "hello");
+    assert_eq!(fetcher.fetch(&from.named("known.test", "/asked")).await.unwrap().text(), "hello");
 }
 
 #[tokio::test]

@@ -112,7 +112,7 @@ impl Fetcher {
         let mut before: Vec<Url> = Vec::new();
         let mut url = first.clone();
         loop {
-            let hop = self.hop(&url).await;
+            let hop = self.hop(&url, &first).await;
             let reply = match (hop, before.last()) {
                 (Err(error), Some(from)) => return Err(redirected(from, url.as_str(), error)),
                 (reply, _) => reply?,
@@ -130,8 +130,8 @@ impl Fetcher {
     }
 
     /// One request, made only if everything about it is in order.
-    async fn hop(&self, url: &Url) -> Result<Response, WebError> {
-        self.rules.check(url)?;
+    async fn hop(&self, url: &Url, asked_for: &Url) -> Result<Response, WebError> {
+        self.rules.check(url, asked_for)?;
         let request = self.client.get(url.clone()).header(ACCEPT_ENCODING, body::ACCEPTED);
         let request = request.header(ACCEPT, "text/html,text/*;q=0.9,application/json;q=0.9,*/*;q=0.1");
         let reply = request
@@ -190,9 +190,9 @@ impl FetcherBuilder {
         self
     }
 
-    /// Has every hop judged; an error says why it is not made. A policy that allows a domain for a call decides here
-    /// about the domains that pages of it redirect to.
-    pub fn judge(mut self, judge: impl Fn(&Url) -> Result<(), String> + Send + Sync + 'static) -> Self {
+    /// Has every hop judged, beside what was asked for; an error says why it is not made. A policy that allows a domain for a call
+    /// decides here about the domains that pages of it redirect to.
+    pub fn judge(mut self, judge: impl Fn(&Url, &Url) -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.rules.judge = Some(Box::new(judge));
         self
     }

@@ -7,12 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciliation, Tool,
-    ToolEffect, ToolSpec,
-};
-use convoke_http::address::host;
-use serde_json::Value;
+use convoke_core::{Tool, ToolEffect};
+use url::Url;
 
 use super::{Fetcher, Search, SearchError, SearchService, WebError, web_fetch, web_search};
 use crate::policy::{Policy, PolicyCall, PolicyOutcome, PolicySet};
@@ -56,7 +52,8 @@ pub fn web_tools(
 ) -> Result<WebTools, WebToolsError> {
     let mut web = WebTools::default();
     if !is_ruled_out(FETCH, policies) {
-        web.tools.push(Arc::new(fetching(policies)?));
+        let fetcher = Fetcher::builder().judge(hop_judge(policies)).build()?;
+        web.tools.push(Arc::new(web_fetch(&fetcher)));
     }
     if !is_ruled_out(SEARCH, policies) {
         let service = SearchService::from_settings(variable)?;
@@ -94,84 +91,29 @@ fn may_fetch(policy: &Policy) -> bool {
     elsewhere != PolicyOutcome::Deny || names_hosts()
 }
 
-fn fetching(policies: &Arc<PolicySet>) -> Result<GuardedFetch, WebError> {
-    let agreed = Arc::new(Mutex::new(BTreeSet::<String>::new()));
-    let (policies, known) = (Arc::clone(policies), Arc::clone(&agreed));
-    let judge = move |url: &str, host: &str| {
-        let decision = policies
-            .iter()
-            .map(|policy| policy.address(FETCH, url))
-            .reduce(|one, other| one.or_stricter(other));
-        match decision {
+/// Judges every hop of a fetch by these policies, for [`FetcherBuilder::judge`](super::FetcherBuilder::judge). The call itself has been
+/// let through when it is made: its host is known from then on, also for redirections of later calls.
+pub fn hop_judge(
+    policies: &Arc<PolicySet>,
+) -> impl Fn(&Url, &Url) -> Result<(), String> + Send + Sync + use<> {
+    let policies = Arc::clone(policies);
+    let agreed = Mutex::new(BTreeSet::<String>::new());
+    move |url, asked_for| {
+        let host = |url: &Url| url.host_str().unwrap_or_default().to_owned();
+        let is_agreed = {
+            let mut agreed = agreed.lock().unwrap_or_else(PoisonError::into_inner);
+            agreed.insert(host(asked_for));
+            agreed.contains(&host(url))
+        };
+        let decisions = policies.iter().map(|policy| policy.address(FETCH, url.as_str()));
+        match decisions.reduce(|one, other| one.or_stricter(other)) {
             Some(decision) if decision.outcome == PolicyOutcome::Deny => Err(decision.denial()),
             // Nobody can be asked in the middle of a call.
-            Some(decision) if decision.outcome == PolicyOutcome::Ask && !lock(&known).contains(host) => {
-                Err(format!(
-                    "{}; call {FETCH} with {url} itself, so that a person can be asked",
-                    decision.because
-                ))
-            }
+            Some(decision) if decision.outcome == PolicyOutcome::Ask && !is_agreed => Err(format!(
+                "{}; call {FETCH} with {url} itself, so that a person can be asked",
+                decision.because
+            )),
             _ => Ok(()),
         }
-    };
-    let fetcher = Fetcher::builder()
-        .judge(move |url| judge(url.as_str(), url.host_str().unwrap_or_default()))
-        .build()?;
-    Ok(GuardedFetch { tool: Arc::new(web_fetch(&fetcher)), agreed })
-}
-
-fn lock(hosts: &Mutex<BTreeSet<String>>) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
-    hosts.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// `web_fetch`, which remembers what hosts calls of it were let through for: those may be gone to by redirections, too.
-struct GuardedFetch {
-    tool: Arc<dyn Tool>,
-    agreed: Arc<Mutex<BTreeSet<String>>>,
-}
-
-impl Tool for GuardedFetch {
-    fn spec(&self) -> &ToolSpec {
-        self.tool.spec()
-    }
-
-    fn check(&self, arguments: &Value) -> Result<(), String> {
-        self.tool.check(arguments)
-    }
-
-    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
-        if let Some(host) = call.arguments["url"].as_str().and_then(host) {
-            lock(&self.agreed).insert(host);
-        }
-        self.tool.call(call)
-    }
-
-    fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
-        self.tool.prepare(arguments)
-    }
-
-    fn reconcile<'a>(
-        &'a self,
-        key: &'a IdempotencyKey,
-        arguments: &'a Value,
-        before: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
-        self.tool.reconcile(key, arguments, before)
-    }
-
-    fn is_undone_while_asking(&self, about: &Value) -> bool {
-        self.tool.is_undone_while_asking(about)
-    }
-
-    fn noted(&self, note: &Value) {
-        self.tool.noted(note);
-    }
-
-    fn accesses(&self, arguments: &Value) -> Vec<Access> {
-        self.tool.accesses(arguments)
-    }
-
-    fn origin(&self, arguments: &Value) -> Origin {
-        self.tool.origin(arguments)
     }
 }

@@ -31,7 +31,7 @@ pub use domains::Domains;
 pub use error::WebError;
 pub use fetch::web_fetch;
 pub use fetcher::{Fetcher, FetcherBuilder, WebLimits};
-pub use guarded_tools::{SEARCH_SETTINGS, WebTools, WebToolsError, is_ruled_out, web_tools};
+pub use guarded_tools::{SEARCH_SETTINGS, WebTools, WebToolsError, hop_judge, is_ruled_out, web_tools};
 pub use page::{Page, html_text};
 pub use resolver::{Resolver, SystemResolver};
 pub use search::{Search, SearchError, SearchService, web_search};

@@ -5,7 +5,7 @@ use url::{Host, Url};
 
 use super::{AddressRules, Domains, ForbiddenAddress, WebError, WebLimits};
 
-pub(super) type UrlJudge = dyn Fn(&Url) -> Result<(), String> + Send + Sync;
+pub(super) type UrlJudge = dyn Fn(&Url, &Url) -> Result<(), String> + Send + Sync;
 
 pub(super) struct Rules {
     pub(super) addresses: AddressRules,
@@ -16,7 +16,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn check(&self, url: &Url) -> Result<(), WebError> {
+    /// Checks a hop of what was asked for.
+    pub(super) fn check(&self, url: &Url, asked_for: &Url) -> Result<(), WebError> {
         let unfit =
             |problem: &str| WebError::Address { address: shown(url.as_str()), problem: problem.to_owned() };
         if !matches!(url.scheme(), "http" | "https") {
@@ -35,7 +36,7 @@ impl Rules {
             return Err(WebError::NotAllowed { host: host.to_string() });
         }
         if let Some(judge) = &self.judge {
-            judge(url).map_err(|reason| WebError::Refused { reason })?;
+            judge(url, asked_for).map_err(|reason| WebError::Refused { reason })?;
         }
         // Names are looked at when they are resolved; numbers, in whatever spelling, are numbers by now.
         let number = match host {
