@@ -1,4 +1,4 @@
-//! Supervises a server's process.
+//! Supervises a server's process, and keeps the end of its standard error.
 //!
 //! Whatever it starts ends with it, and what it writes to its standard error is kept, as much of it as somebody will read.
 

@@ -1,4 +1,4 @@
-//! The prepared arguments: mounts, devices, limits and filters, made before `fork`: between it and `exec` nothing can be allocated.
+//! The prepared arguments: mounts, maps of users, devices, limits and filters, made before `fork`: between it and `exec` nothing can be allocated.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};

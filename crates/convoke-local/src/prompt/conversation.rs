@@ -1,4 +1,4 @@
-//! A conversation in the form chat templates expect.
+//! A conversation in the form chat templates expect, with calls and results of tools in words for models that know no others.
 
 use convoke_core::{Message, ModelError, ModelErrorKind, Part, Role, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};

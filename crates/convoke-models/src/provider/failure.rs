@@ -1,4 +1,4 @@
-//! Translates refusals (status, headers and body) into typed errors.
+//! Translates refusals (status, headers, and the words of the body) into typed errors.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! The `web_fetch` tool.
+//! The `web_fetch` tool, which keeps long pages for a while to give them part by part.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

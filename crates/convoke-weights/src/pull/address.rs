@@ -1,4 +1,4 @@
-//! Pulls a model from an address.
+//! Downloads a model from an address.
 
 use convoke_http::address::shown;
 use url::Url;

@@ -1,4 +1,4 @@
-//! The source of a pull: a catalogue entry, a file or an address.
+//! The source of a pull, read from what the user wrote: a catalogue entry, a file or an address that names one.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

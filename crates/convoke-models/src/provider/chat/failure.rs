@@ -1,4 +1,4 @@
-//! Classifies OpenAI's error codes, and those of the servers that took them over.
+//! Classifies OpenAI's error codes, and those of the servers that took them over; what has no code is classified for all providers.
 
 use convoke_core::{ModelError, ModelErrorKind};
 use http::StatusCode;
