@@ -14,7 +14,7 @@ use crate::board::MAIN_CHANNEL;
 
 pub(super) struct AgentNode(Arc<GraphEquipment>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AgentConfig {
     /// Its instructions.

@@ -11,7 +11,7 @@ use crate::board::INTERRUPTED_NODE;
 /// Asks a person, and waits: the decision belongs to this node and this time alone.
 pub(super) struct Approval;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApprovalConfig {
     /// What is asked.

@@ -35,7 +35,7 @@ async fn called(
 /// Calls a tool.
 pub(super) struct ToolNode(Arc<GraphEquipment>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToolConfig {
     /// The tool.
@@ -80,7 +80,7 @@ impl Typed for ToolNode {
 /// Reads an address of the web.
 pub(super) struct Http(Arc<GraphEquipment>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HttpConfig {
     /// The address.
@@ -118,7 +118,7 @@ impl Typed for Http {
 /// Runs commands until one fails, and says in `gate_result` whether one did: edges test that.
 pub(super) struct Gate(Arc<GraphEquipment>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GateConfig {
     /// The commands, in order.
@@ -166,7 +166,7 @@ impl Typed for Gate {
 /// Puts files and the output of commands on the board.
 pub(super) struct ContextNode(Arc<GraphEquipment>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContextConfig {
     /// The files.
@@ -177,7 +177,7 @@ pub(super) struct ContextConfig {
     commands: Vec<ContextCommand>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ContextFile {
     /// Where it is, in the workspace.
@@ -186,7 +186,7 @@ struct ContextFile {
     state_key: Option<String>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ContextCommand {
     /// The command.

@@ -14,7 +14,7 @@ use crate::{Board, BoardError, Condition};
 /// Fills in a template.
 pub(super) struct Template;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TemplateConfig {
     /// A text with `{{.name}}` for variables.
@@ -51,7 +51,7 @@ impl Typed for Template {
 /// Writes the answer.
 pub(super) struct AnswerNode;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerConfig {
     /// A text with `{{.name}}` for variables. Without one, the values of `keys`.
@@ -107,14 +107,14 @@ impl Typed for AnswerNode {
 /// Writes variables.
 pub(super) struct Assigner;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AssignerConfig {
     /// What is written, in order.
     assignments: Vec<Assignment>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Assignment {
     /// The variable, or what is in it: `a.b.c`.
@@ -193,7 +193,7 @@ fn placed(whole: Value, path: &str, value: Value) -> Value {
 /// Puts values together.
 pub(super) struct Aggregator;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AggregatorConfig {
     /// The variables; those that are not there are left out.
@@ -209,7 +209,7 @@ pub(super) struct AggregatorConfig {
     separator: String,
 }
 
-#[derive(Deserialize, JsonSchema, Default)]
+#[derive(Clone, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
 enum AggregateMode {
     /// A list of the values.

@@ -15,14 +15,14 @@ fn holds(condition: &str, call: &NodeCall<'_>) -> Result<bool, Error> {
 /// Writes `if`, `elif_1`, … or `else` to `branch_result`.
 pub(super) struct IfElse;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IfElseConfig {
     /// What is tried, in order.
     conditions: Vec<Alternative>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Alternative {
     /// A condition.
@@ -59,14 +59,14 @@ impl Typed for IfElse {
 /// Writes the target of the first route whose condition is true to `route_target`.
 pub(super) struct Router;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RouterConfig {
     /// The routes, in order. The first without a condition is taken if no other is.
     routes: Vec<Route>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Route {
     /// When it is taken.
@@ -109,7 +109,7 @@ impl Typed for Router {
 /// Counts how often it was come by.
 pub(super) struct LoopGuard;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoopGuardConfig {
     /// How often is too often; 10 unless said otherwise.
@@ -165,7 +165,7 @@ impl Typed for LoopGuard {
 /// Does nothing: where branches begin or meet.
 pub(super) struct PassThrough;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 

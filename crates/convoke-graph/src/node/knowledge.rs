@@ -15,7 +15,7 @@ use crate::reference::shown;
 /// Searches what the program knows.
 pub(super) struct Knowledge(Arc<GraphEquipment>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KnowledgeConfig {
     /// The question; the variable `query` unless said otherwise.

@@ -22,7 +22,7 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) struct Llm(Arc<GraphEquipment>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LlmConfig {
     /// Instructions, before the conversation.

@@ -141,7 +141,7 @@ pub struct NodeCall<'a> {
 /// A node that is ready to run.
 pub trait Node: Send + Sync {
     /// Does the work, with the configuration as it is now that its references are resolved.
-    fn run<'a>(&'a self, config: Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>>;
+    fn run<'a>(&'a self, config: &'a Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Whether it works itself or runs steps of its own.
     fn nature(&self) -> Nature {

@@ -14,7 +14,7 @@ use crate::Board;
 /// Runs a script.
 pub(super) struct Script(Engine);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptConfig {
     /// The script: `board.setVar("sum", board.getVar("a") + 1)`.

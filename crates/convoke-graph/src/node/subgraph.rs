@@ -41,7 +41,7 @@ async fn answer_of(
 /// Runs a graph that is written under `graphs`.
 pub(super) struct SubGraph(Graph);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SubGraphConfig {
     /// Its name.
@@ -88,7 +88,7 @@ enum Body {
     Script(Engine),
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IterationConfig {
     /// The variable with the list; `items` unless said otherwise.
@@ -171,7 +171,7 @@ impl Typed for Iteration {
 /// Runs a step of the program.
 pub(super) struct StepNode(SharedStep<Board>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepConfig {
     /// The name under which the program has registered it.

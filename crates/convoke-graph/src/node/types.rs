@@ -13,6 +13,7 @@ use super::{
     workflow,
 };
 use crate::compile::shape;
+use crate::reference::has_references;
 
 /// A type of nodes.
 pub trait NodeType: Send + Sync {
@@ -106,7 +107,7 @@ impl fmt::Debug for NodeTypes {
 pub(crate) trait Typed: Send + Sync + Sized + 'static {
     const NAME: &'static str;
     const NATURE: Nature = Nature::Leaf;
-    type Config: DeserializeOwned + JsonSchema + Send;
+    type Config: Clone + DeserializeOwned + JsonSchema + Send + Sync;
 
     fn ports(config: &Value) -> Ports;
 
@@ -137,19 +138,26 @@ impl<T: Typed> NodeType for Kind<T> {
     }
 
     fn build(&self, site: &NodeSite<'_>) -> Result<Arc<dyn Node>, String> {
-        Ok(Arc::new(TypedNode { node: T::build(site)?, schema: self.schema() }))
+        let (node, schema) = (T::build(site)?, self.schema());
+        // Whoever does not look at the board has the same configuration every time.
+        let known = (!has_references(site.config)).then(|| config_of::<T>(&schema, site.config));
+        Ok(Arc::new(TypedNode { node, schema, known: known.and_then(Result::ok) }))
     }
 }
 
-struct TypedNode<T> {
+struct TypedNode<T: Typed> {
     node: T,
     schema: Value,
+    known: Option<T::Config>,
+}
+
+fn config_of<T: Typed>(schema: &Value, config: &Value) -> Result<T::Config, serde_json::Error> {
+    serde_json::from_value(shape::coerced(schema, config.clone()))
 }
 
 impl<T: Typed> Node for TypedNode<T> {
-    fn run<'a>(&'a self, config: Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        let config = shape::coerced(&self.schema, config);
-        match serde_json::from_value(config) {
+    fn run<'a>(&'a self, config: &'a Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        match self.known.clone().map_or_else(|| config_of::<T>(&self.schema, config), Ok) {
             Ok(config) => self.node.run(config, call),
             Err(error) => {
                 let message = format!("the configuration of node `{}` is wrong: {error}", call.id);

@@ -26,7 +26,7 @@ pub type WorkflowSource = Arc<dyn Fn(&str) -> Result<Arc<dyn NestedWorkflow>, St
 /// Runs a workflow.
 pub(super) struct WorkflowNode(Arc<dyn NestedWorkflow>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkflowConfig {
     /// The file, beside the graph's: an Agentfile, a pack or a graph.

@@ -70,11 +70,11 @@ impl NodeStep {
             scope.emit(EventKind::Custom { name, value }).await;
         } else {
             let (config, ports) = match &self.known {
-                Some((config, ports)) => (config.clone(), Cow::Borrowed(ports)),
+                Some((config, ports)) => (Cow::Borrowed(config), Cow::Borrowed(ports)),
                 None => {
                     let config = reference::resolved(&self.node.config(), &state.board)?;
                     let ports = (self.ports)(&config);
-                    (config, Cow::Owned(ports))
+                    (Cow::Owned(config), Cow::Owned(ports))
                 }
             };
             if let Some(port) = ports.missing_input(&state.board, &config) {
@@ -85,7 +85,7 @@ impl NodeStep {
             }
             let before = state.board.clone();
             let (board, iterations) = (&mut state.board, state.iterations);
-            self.work.run(config, NodeCall { id, scope, board, iterations }).await?;
+            self.work.run(&config, NodeCall { id, scope, board, iterations }).await?;
             if let Some(port) = ports.missing_output(&before, &state.board) {
                 return Err(Error::permanent(format!(
                     "node `{id}` was to write `{}`, and has not",

@@ -182,12 +182,10 @@ impl<'a> Schedule<'a> {
         left_out: Option<&str>,
     ) -> Result<(), Error> {
         let id = &self.graph.compiled.nodes[node].definition.id;
-        let is_alone = self.waiting.is_empty()
-            && self.active.is_empty()
-            && self.stopped.is_empty()
-            && self.ended.is_empty();
+        let is_alone = self.is_alone();
         (1..arrived.len()).for_each(|_| self.taken.leave(node));
-        let lineages: Vec<Lineage> = arrived.iter().map(|token| token.lineage.clone()).collect();
+        let lineages = arrived.iter().map(|token| &token.lineage).filter(|lineage| !lineage.is_empty());
+        let lineages: Vec<Lineage> = lineages.cloned().collect();
         let merged =
             self.merge(arrived).map_err(|conflict| Error::from(conflict).in_step(id, self.scope.path()))?;
         let Some(mut token) = merged else { return Ok(()) };
@@ -249,7 +247,11 @@ impl<'a> Schedule<'a> {
         let compiled = &self.graph.compiled.nodes[node];
         let id = &compiled.definition.id;
         let number = self.next_id();
-        let token = token.after(number, id, activation.board, &scope);
+        // What it changed matters only where there are others to put it together with.
+        let token = match result.is_ok() && self.is_alone() && activation.targets.len() == 1 {
+            true => token.after_alone(activation.board, &scope),
+            false => token.after(number, id, activation.board, &scope),
+        };
         match result {
             Ok(()) => {}
             Err(stop) if stop.passes(scope.path()) => {
@@ -266,38 +268,46 @@ impl<'a> Schedule<'a> {
         }
         self.taken.leave(node);
         self.scope.composing().learn_from(&scope);
-        let names: Vec<Arc<str>> =
-            activation.targets.iter().map(|target| self.graph.compiled.target(*target).into()).collect();
+        let (graph, targets) = (self.graph, activation.targets);
+        let names = || -> Vec<Arc<str>> {
+            targets.iter().map(|target| graph.compiled.target(*target).into()).collect()
+        };
         if compiled.keeps_route() {
-            scope.composing().keep_note(StepNote::Route, &names)?;
+            scope.composing().keep_note(StepNote::Route, &names())?;
         }
         for other in &compiled.cancels {
             self.cancel(*other, &token, &format!("`{id}` was done first"))?;
         }
-        if activation.targets.is_empty() {
-            self.ended.push(token);
-            return Ok(());
-        }
-        let forks = activation.targets.len() > 1;
-        let mut lineages = match forks {
-            true => self.branches.fork(scope.path().as_str().to_owned(), &token.lineage, names).into_iter(),
-            false => vec![token.lineage.clone()].into_iter(),
-        };
-        for (index, target) in activation.targets.into_iter().enumerate() {
-            let mut token = token.clone();
-            token.lineage = lineages.next().unwrap_or_default();
-            if forks {
-                token.branch.push(index);
-            }
-            match target {
-                Some(target) => {
-                    self.taken.enter(target);
-                    self.waiting.entry(target).or_default().push(token);
+        match *targets {
+            [] => self.ended.push(token),
+            [target] => self.send(token, target),
+            _ => {
+                let fork = scope.path().as_str().to_owned();
+                let lineages = self.branches.fork(fork, &token.lineage, names());
+                for (index, (target, lineage)) in targets.iter().zip(lineages).enumerate() {
+                    let mut token = Token { lineage, ..token.clone() };
+                    token.branch.push(index);
+                    self.send(token, *target);
                 }
-                None => self.ended.push(token),
             }
         }
         Ok(())
+    }
+
+    /// Has a path wait for a node, or end.
+    fn send(&mut self, token: Token, target: Option<usize>) {
+        match target {
+            Some(target) => {
+                self.taken.enter(target);
+                self.waiting.entry(target).or_default().push(token);
+            }
+            None => self.ended.push(token),
+        }
+    }
+
+    /// Whether there are no paths but the one in hand.
+    fn is_alone(&self) -> bool {
+        self.waiting.is_empty() && self.active.is_empty() && self.stopped.is_empty() && self.ended.is_empty()
     }
 
     pub(super) fn merge(&mut self, tokens: Vec<Token>) -> Result<Option<Token>, MergeConflict> {

@@ -42,6 +42,12 @@ impl Token {
         self.branch.clear();
     }
 
+    /// The only path, behind a node that has left this board.
+    pub(super) fn after_alone(mut self, board: Board, scope: &Scope) -> Self {
+        self.settle();
+        Self { board, causes: vec![scope.clone()], steps: self.steps + 1, ..self }
+    }
+
     /// The path behind a node that has left this board.
     pub(super) fn after(self, id: u64, node: &str, board: Board, scope: &Scope) -> Self {
         let difference = Difference::between(&self.board, &board);

@@ -67,7 +67,7 @@ struct Probe {
 struct ProbeNode(Work);
 
 impl Node for ProbeNode {
-    fn run<'a>(&'a self, _: Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+    fn run<'a>(&'a self, _: &'a Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         (self.0)(call)
     }
 }
