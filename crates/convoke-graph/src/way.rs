@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::CompiledGraph;
-use crate::compile::{CompiledNode, Occupied};
+use crate::compile::CompiledNode;
 
 /// What is on record of a node, the so-and-so-many-th time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl CompiledGraph {
             |node: &CompiledNode| NodeVisits { taken: vec![0; node.edges.len()], ..NodeVisits::default() };
         let mut way = GraphWay { nodes: self.nodes.iter().map(visits).collect() };
         let mut waiting = BTreeMap::from([(self.entry, 1)]);
-        let mut paths = Occupied::none_of(self.nodes.len());
+        let mut paths = self.order.unoccupied();
         paths.enter(self.entry);
         let mut stopped = vec![false; self.nodes.len()];
         for _ in 0..self.definition.max_nodes {

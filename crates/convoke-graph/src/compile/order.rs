@@ -5,105 +5,184 @@
 //! them within the round. By this rule nobody waits for whoever waits for him, and what a node is given never depends on who was
 //! quicker.
 
-/// For every node, the nodes that it waits for.
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Bound, Range, RangeBounds, RangeInclusive};
+use std::sync::Arc;
+
+/// Who waits for whom.
+///
+/// Nodes have positions: each after whoever it waits for, and the nodes of a loop behind its first one, in a row. So who keeps a node
+/// waiting is searched for backwards, and no further than to the first path there is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Order {
-    rows: Vec<Vec<u64>>,
+    positions: Arc<[usize]>,
+    places: Arc<[Place]>,
+}
+
+/// What is known of the node at a position.
+#[derive(Debug, Clone, Default)]
+struct Place {
+    /// The nodes that lead to it.
+    before: Vec<usize>,
+    /// The last node of the loop that it is the first node of; itself if it is of none.
+    last: usize,
+    /// The first node of the smallest loop that it is in without being its first node.
+    inside: Option<usize>,
+    /// The last node of the largest loop that it is in.
+    outermost: usize,
 }
 
 /// The nodes at which paths are under way, as far as a run has come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Occupied {
-    counts: Vec<u32>,
-    bits: Vec<u64>,
+    positions: Arc<[usize]>,
+    paths: BTreeMap<usize, u32>,
 }
 
 impl Occupied {
-    pub(crate) fn none_of(nodes: usize) -> Self {
-        Self { counts: vec![0; nodes], bits: vec![0; nodes.div_ceil(64)] }
-    }
-
     pub(crate) fn enter(&mut self, node: usize) {
-        self.counts[node] += 1;
-        self.bits[node / 64] |= 1 << (node % 64);
+        *self.paths.entry(self.positions[node]).or_insert(0) += 1;
     }
 
     pub(crate) fn leave(&mut self, node: usize) {
-        self.counts[node] -= 1;
-        if self.counts[node] == 0 {
-            self.bits[node / 64] &= !(1 << (node % 64));
+        if let Entry::Occupied(mut paths) = self.paths.entry(self.positions[node]) {
+            *paths.get_mut() -= 1;
+            if *paths.get() == 0 {
+                paths.remove();
+            }
         }
+    }
+
+    fn is_any(&self, among: impl RangeBounds<usize>) -> bool {
+        self.paths.range(among).next().is_some()
     }
 }
 
 impl Order {
     /// The order of nodes with these successors, of which the one at `entry` is the first.
     pub(crate) fn of(successors: &[Vec<usize>], entry: usize) -> Self {
-        let count = successors.len();
-        let mut order = Self { rows: vec![vec![0; count.div_ceil(64)]; count] };
         let rank = preorder(successors, entry);
-        order.settle(&(0..count).collect::<Vec<_>>(), successors, &rank);
-        order
+        let (mut positions, mut places) =
+            (vec![0; successors.len()], vec![Place::default(); successors.len()]);
+        let mut open = vec![(0, None, (0..successors.len()).collect::<Vec<_>>())];
+        let mut search = Components::among(successors);
+        while let Some((mut position, inside, nodes)) = open.pop() {
+            for mut members in search.in_order(&nodes) {
+                let last = position + members.len() - 1;
+                let first =
+                    (0..members.len()).min_by_key(|member| rank[members[*member]]).unwrap_or_default();
+                let first = members.remove(first);
+                positions[first] = position;
+                places[position] = Place { before: Vec::new(), last, inside, outermost: last };
+                if !members.is_empty() {
+                    open.push((position + 1, Some(position), members));
+                }
+                position = last + 1;
+            }
+        }
+        for (node, next) in successors.iter().enumerate() {
+            next.iter().for_each(|next| places[positions[*next]].before.push(positions[node]));
+        }
+        // Loops come before what is in them.
+        for position in 0..places.len() {
+            if let Some(first) = places[position].inside {
+                places[position].outermost = places[first].outermost;
+            }
+        }
+        Self { positions: positions.into(), places: places.into() }
+    }
+
+    /// No paths at all.
+    pub(crate) fn unoccupied(&self) -> Occupied {
+        Occupied { positions: Arc::clone(&self.positions), paths: BTreeMap::new() }
     }
 
     /// Whether some path that is under way keeps a node waiting.
     pub(crate) fn is_held_up(&self, node: usize, paths: &Occupied) -> bool {
-        self.rows[node].iter().zip(&paths.bits).any(|(earlier, taken)| earlier & taken != 0)
+        let node = self.positions[node];
+        let (mut first, mut last) = (node, self.places[node].last);
+        if paths.is_any((Bound::Excluded(first), Bound::Included(last))) {
+            return true;
+        }
+        loop {
+            // What is in the same loop does not count here, nor does what is outside of the next larger one.
+            let inside = self.places[first].inside;
+            let (from, to) =
+                inside.map_or((0, self.places.len()), |inside| (inside + 1, self.places[inside].last + 1));
+            if paths.is_any(from..first) && self.is_reached(node, from..to, first..=last, paths) {
+                return true;
+            }
+            let Some(inside) = inside else { return false };
+            (first, last) = (inside, self.places[inside].last);
+        }
     }
 
-    fn set(&mut self, earlier: usize, later: usize) {
-        self.rows[later][earlier / 64] |= 1 << (earlier % 64);
-    }
-
-    /// Settles who waits for whom among some nodes, looking at the edges between them only.
-    fn settle(&mut self, nodes: &[usize], successors: &[Vec<usize>], rank: &[usize]) {
-        let loops = components(nodes, successors);
-        for &node in nodes {
-            for other in reached(node, nodes, successors) {
-                if loops[other] != loops[node] {
-                    self.set(node, other);
+    /// Whether a path that is among some nodes may reach one of them. Those around it do not count.
+    fn is_reached(
+        &self,
+        node: usize,
+        among: Range<usize>,
+        around: RangeInclusive<usize>,
+        paths: &Occupied,
+    ) -> bool {
+        let earliest = paths.paths.range(among.clone()).next().map_or(0, |(position, _)| *position);
+        let mut known = vec![0_u64; self.places.len().div_ceil(64)];
+        let mut open = vec![node];
+        while let Some(position) = open.pop() {
+            for &before in &self.places[position].before {
+                let (word, bit) = (before / 64, 1 << (before % 64));
+                if !among.contains(&before)
+                    || known[word] & bit != 0
+                    || self.places[before].outermost < earliest
+                {
+                    continue;
                 }
+                if !around.contains(&before) && paths.paths.contains_key(&before) {
+                    return true;
+                }
+                known[word] |= bit;
+                open.push(before);
             }
         }
-        let mut members: Vec<Vec<usize>> = vec![Vec::new(); successors.len()];
-        nodes.iter().for_each(|node| members[loops[*node]].push(*node));
-        for members in members.into_iter().filter(|members| members.len() > 1) {
-            let Some(first) = members.iter().copied().min_by_key(|node| rank[*node]) else { continue };
-            let rest: Vec<usize> = members.into_iter().filter(|node| *node != first).collect();
-            rest.iter().for_each(|node| self.set(*node, first));
-            self.settle(&rest, successors, rank);
-        }
+        false
     }
 }
 
-/// The loops: those of more than one node, and nodes that lead to themselves.
+/// The loops: those of more than one node, and nodes that lead to themselves; each with its nodes in declared order.
 pub(crate) fn cycles(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let nodes: Vec<usize> = (0..successors.len()).collect();
-    let loops = components(&nodes, successors);
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); successors.len()];
-    nodes.iter().for_each(|node| members[loops[*node]].push(*node));
-    members.retain(|members| match members[..] {
-        [] => false,
+    let mut loops = Components::among(successors).in_order(&nodes);
+    loops.retain(|members| match members[..] {
         [only] => successors[only].contains(&only),
         _ => true,
     });
-    members
+    loops.iter_mut().for_each(|members| members.sort_unstable());
+    loops.sort_unstable();
+    loops
 }
 
-/// The nodes that can be reached from one, itself only through a loop.
-pub(crate) fn reached(from: usize, nodes: &[usize], successors: &[Vec<usize>]) -> Vec<usize> {
-    let mut known = vec![true; successors.len()];
-    nodes.iter().for_each(|node| known[*node] = false);
-    let (mut found, mut open) = (Vec::new(), vec![from]);
+/// For every node whether it is one of some or can be reached from them.
+pub(crate) fn reached(from: &[usize], successors: &[Vec<usize>]) -> Vec<bool> {
+    let (mut known, mut open) = (vec![false; successors.len()], from.to_vec());
+    from.iter().for_each(|node| known[*node] = true);
     while let Some(node) = open.pop() {
         for &next in &successors[node] {
             if !std::mem::replace(&mut known[next], true) {
-                found.push(next);
                 open.push(next);
             }
         }
     }
-    found
+    known
+}
+
+/// The edges the other way round.
+pub(crate) fn reversed(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut reversed = vec![Vec::new(); successors.len()];
+    for (node, next) in successors.iter().enumerate() {
+        next.iter().for_each(|next| reversed[*next].push(node));
+    }
+    reversed
 }
 
 /// The nodes that can be reached from the first, each after those it leads to, loops aside.
@@ -143,60 +222,106 @@ fn preorder(successors: &[Vec<usize>], entry: usize) -> Vec<usize> {
     rank
 }
 
-/// For every node a number that those share which can reach each other (Tarjan, without recursion).
-fn components(nodes: &[usize], successors: &[Vec<usize>]) -> Vec<usize> {
-    let count = successors.len();
-    let mut is_here = vec![false; count];
-    nodes.iter().for_each(|node| is_here[*node] = true);
-    let (mut index, mut low, mut on_stack) = (vec![usize::MAX; count], vec![0; count], vec![false; count]);
-    let (mut component, mut stack, mut next) = (vec![usize::MAX; count], Vec::new(), 0);
-    for &root in nodes {
-        if index[root] != usize::MAX {
-            continue;
+/// What finds the nodes that can reach each other, among all or some of a graph.
+struct Components<'a> {
+    successors: &'a [Vec<usize>],
+    /// In which search a node was among those asked about last; its number there, and the component that it is in.
+    asked: Vec<usize>,
+    number: Vec<usize>,
+    component: Vec<usize>,
+    searches: usize,
+}
+
+const UNKNOWN: usize = usize::MAX;
+
+impl<'a> Components<'a> {
+    fn among(successors: &'a [Vec<usize>]) -> Self {
+        let count = successors.len();
+        let unknown = vec![UNKNOWN; count];
+        Self { successors, asked: vec![0; count], number: unknown.clone(), component: unknown, searches: 0 }
+    }
+
+    /// The components of some nodes, looking at the edges between them only: each after those that lead to it, and of those that
+    /// might come next the one that might first.
+    fn in_order(&mut self, nodes: &[usize]) -> Vec<Vec<usize>> {
+        self.searches += 1;
+        for &node in nodes {
+            (self.asked[node], self.number[node], self.component[node]) = (self.searches, UNKNOWN, UNKNOWN);
         }
-        let mut calls = vec![(root, 0)];
-        while let Some((node, edge)) = calls.pop() {
-            if edge == 0 {
-                (index[node], low[node]) = (next, next);
-                next += 1;
-                stack.push(node);
-                on_stack[node] = true;
-            }
-            let mut edge = edge;
-            let mut descends = false;
-            while let Some(&target) = successors[node].get(edge) {
-                edge += 1;
-                if !is_here[target] {
-                    continue;
-                }
-                if index[target] == usize::MAX {
-                    calls.push((node, edge));
-                    calls.push((target, 0));
-                    descends = true;
-                    break;
-                }
-                if on_stack[target] {
-                    low[node] = low[node].min(index[target]);
+        let mut components = self.find(nodes);
+        let leads = |this: &Self, node: usize| {
+            let (own, here) = (this.component[node], this.searches);
+            let next = this.successors[node].iter().filter(move |next| this.asked[**next] == here);
+            next.map(|next| this.component[*next]).filter(move |next| *next != own).collect::<Vec<_>>()
+        };
+        let mut before = vec![0_usize; components.len()];
+        for next in nodes.iter().flat_map(|node| leads(self, *node)) {
+            before[next] += 1;
+        }
+        // They are found in reverse.
+        let mut open: VecDeque<usize> = (0..components.len()).rev().filter(|one| before[*one] == 0).collect();
+        let mut ordered = Vec::with_capacity(components.len());
+        while let Some(component) = open.pop_front() {
+            for next in components[component].iter().flat_map(|node| leads(self, *node)) {
+                before[next] -= 1;
+                if before[next] == 0 {
+                    open.push_back(next);
                 }
             }
-            if descends {
+            ordered.push(std::mem::take(&mut components[component]));
+        }
+        ordered
+    }
+
+    /// Finds the components (Tarjan, without recursion).
+    fn find(&mut self, nodes: &[usize]) -> Vec<Vec<usize>> {
+        let mut found = Vec::new();
+        let mut low: Vec<usize> = Vec::with_capacity(nodes.len());
+        let mut stack: Vec<usize> = Vec::new();
+        for &root in nodes {
+            if self.number[root] != UNKNOWN {
                 continue;
             }
-            if low[node] == index[node] {
-                while let Some(member) = stack.pop() {
-                    on_stack[member] = false;
-                    component[member] = node;
-                    if member == node {
+            let mut calls = vec![(root, 0)];
+            while let Some((node, mut edge)) = calls.pop() {
+                if edge == 0 {
+                    self.number[node] = low.len();
+                    low.push(low.len());
+                    stack.push(node);
+                }
+                let own = self.number[node];
+                let mut descends = false;
+                while let Some(&target) = self.successors[node].get(edge) {
+                    edge += 1;
+                    if self.asked[target] != self.searches {
+                        continue;
+                    }
+                    if self.number[target] == UNKNOWN {
+                        calls.extend([(node, edge), (target, 0)]);
+                        descends = true;
                         break;
                     }
+                    if self.component[target] == UNKNOWN {
+                        low[own] = low[own].min(self.number[target]);
+                    }
+                }
+                if descends {
+                    continue;
+                }
+                if low[own] == own {
+                    let begins = stack.iter().rposition(|member| *member == node).unwrap_or(0);
+                    let members = stack.split_off(begins);
+                    members.iter().for_each(|member| self.component[*member] = found.len());
+                    found.push(members);
+                }
+                if let Some((parent, _)) = calls.last() {
+                    let parent = self.number[*parent];
+                    low[parent] = low[parent].min(low[own]);
                 }
             }
-            if let Some((parent, _)) = calls.last() {
-                low[*parent] = low[*parent].min(low[node]);
-            }
         }
+        found
     }
-    component
 }
 
 #[cfg(test)]
@@ -206,7 +331,7 @@ mod tests {
     impl Order {
         /// Whether a path that is at `earlier` keeps `later` waiting.
         fn holds_up(&self, earlier: usize, later: usize) -> bool {
-            let mut paths = Occupied::none_of(self.rows.len());
+            let mut paths = self.unoccupied();
             paths.enter(earlier);
             self.is_held_up(later, &paths)
         }
@@ -235,6 +360,62 @@ mod tests {
         for one in 0..5 {
             for other in 0..5 {
                 assert!(!(order.holds_up(one, other) && order.holds_up(other, one)), "{one} and {other}");
+            }
+        }
+    }
+
+    /// Who waits for whom by the rule as it is said, which takes the square of the nodes at least.
+    fn settled(nodes: &[usize], successors: &[Vec<usize>], rank: &[usize], waits: &mut Vec<(usize, usize)>) {
+        let others: Vec<usize> = (0..successors.len()).filter(|node| !nodes.contains(node)).collect();
+        let reached = |from: usize| {
+            let mut known = others.clone();
+            let (mut found, mut open) = (Vec::new(), vec![from]);
+            while let Some(node) = open.pop() {
+                for &next in &successors[node] {
+                    if !known.contains(&next) {
+                        known.push(next);
+                        found.push(next);
+                        open.push(next);
+                    }
+                }
+            }
+            found
+        };
+        let reached: Vec<Vec<usize>> = (0..successors.len()).map(reached).collect();
+        let both = |one: usize, other: usize| reached[one].contains(&other) && reached[other].contains(&one);
+        let mut done: Vec<usize> = Vec::new();
+        for &node in nodes {
+            let later = reached[node].iter().filter(|other| **other != node && !both(node, **other));
+            waits.extend(later.map(|other| (node, *other)));
+            let members: Vec<usize> =
+                nodes.iter().copied().filter(|other| *other == node || both(node, *other)).collect();
+            if !done.contains(&node) && members.len() > 1 {
+                done.extend(&members);
+                let first = *members.iter().min_by_key(|node| rank[**node]).unwrap();
+                let rest: Vec<usize> = members.into_iter().filter(|node| *node != first).collect();
+                waits.extend(rest.iter().map(|node| (*node, first)));
+                settled(&rest, successors, rank, waits);
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nodes_wait_for_whom_the_rule_says(
+            edges in proptest::collection::vec((0_usize..9, 0_usize..9), 0..24),
+            taken in proptest::collection::vec(0_usize..9, 0..5),
+        ) {
+            let mut successors = vec![Vec::new(); 9];
+            for (from, to) in edges {
+                successors[from].push(to);
+            }
+            let (order, mut waits) = (Order::of(&successors, 0), Vec::new());
+            settled(&(0..9).collect::<Vec<_>>(), &successors, &preorder(&successors, 0), &mut waits);
+            for later in 0..9 {
+                let mut paths = order.unoccupied();
+                taken.iter().for_each(|node| paths.enter(*node));
+                let expected = taken.iter().any(|earlier| waits.contains(&(*earlier, later)));
+                proptest::prop_assert_eq!(order.is_held_up(later, &paths), expected, "{:?} {:?}", later, waits);
             }
         }
     }

@@ -1,12 +1,12 @@
 //! What nodes read and nobody writes, and what does not fit together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use convoke_text::finding::{Finding, child};
 use serde_json::Value;
 
 use super::CompiledGraph;
-use super::order::reached;
+use super::order::reversed;
 use crate::board::RESERVED;
 use crate::inputs::QUERY;
 use crate::node::{PortType, Ports};
@@ -25,7 +25,7 @@ pub(super) fn warnings(
     }
     let inputs = graph.definition.inputs.iter().map(|input| input.name.as_str());
     let written = ports.iter().flat_map(|ports| &ports.outputs).map(|port| port.name.as_str());
-    let known: Vec<&str> = inputs.chain(written).chain([QUERY]).collect();
+    let known: BTreeSet<&str> = inputs.chain(written).chain([QUERY]).collect();
     let answer = graph.definition.answer_key.as_str();
     let result = ports.iter().flat_map(|ports| &ports.outputs).find(|port| port.name.ends_with("response"));
     if let Some(port) = result.filter(|_| path.is_empty() && !known.contains(&answer)) {
@@ -75,6 +75,9 @@ fn referred(value: &Value, path: &str, read: &mut dyn FnMut(&str, String)) {
     }
 }
 
+/// So many edges of a graph are followed to see who writes what does not fit. What is not found by then is not warned of.
+const EFFORT: usize = 2_000_000;
+
 /// Variables that a node needs as one thing and an earlier node writes as another.
 fn incompatible(
     graph: &CompiledGraph,
@@ -83,30 +86,57 @@ fn incompatible(
     path: &str,
     findings: &mut Vec<Finding>,
 ) {
-    let all: Vec<usize> = (0..ports.len()).collect();
-    for writer in &all {
-        let written: BTreeMap<&str, PortType> =
-            ports[*writer].outputs.iter().map(|port| (port.name.as_str(), port.kind)).collect();
-        for reader in reached(*writer, &all, successors) {
-            for port in ports[reader].inputs.iter().filter(|port| port.required) {
-                let Some(kind) = written.get(port.name.as_str()).filter(|kind| !port.kind.accepts(**kind))
-                else {
-                    continue;
-                };
-                let id = |node: usize| graph.nodes[node].definition.id.as_str();
-                let message = format!(
-                    "`{}` needs `{}` to be {:?}, and `{}` writes {kind:?}",
-                    id(reader),
-                    port.name,
-                    port.kind,
-                    id(*writer)
-                );
-                findings.push(Finding::warning(
-                    "port-incompatible",
-                    format!("{path}/nodes/{reader}/id"),
-                    message,
-                ));
+    let mut written: HashMap<&str, Vec<(usize, PortType)>> = HashMap::new();
+    for (node, ports) in ports.iter().enumerate() {
+        for port in &ports.outputs {
+            written.entry(&port.name).or_default().push((node, port.kind));
+        }
+    }
+    let (predecessors, mut effort) = (reversed(successors), EFFORT);
+    for (reader, own) in ports.iter().enumerate() {
+        for port in own.inputs.iter().filter(|port| port.required) {
+            let unfit = written.get(port.name.as_str()).into_iter().flatten();
+            let unfit: HashMap<usize, PortType> =
+                unfit.copied().filter(|(_, kind)| !port.kind.accepts(*kind)).collect();
+            let Some((writer, kind)) = nearest(reader, &unfit, &predecessors, &mut effort) else { continue };
+            let id = |node: usize| graph.nodes[node].definition.id.as_str();
+            let message = format!(
+                "`{}` needs `{}` to be {:?}, and `{}` writes {kind:?}",
+                id(reader),
+                port.name,
+                port.kind,
+                id(writer)
+            );
+            findings.push(Finding::warning(
+                "port-incompatible",
+                format!("{path}/nodes/{reader}/id"),
+                message,
+            ));
+        }
+    }
+}
+
+/// The nearest of some nodes from which a node is reached, if it is found with this effort.
+fn nearest(
+    node: usize,
+    wanted: &HashMap<usize, PortType>,
+    predecessors: &[Vec<usize>],
+    effort: &mut usize,
+) -> Option<(usize, PortType)> {
+    if wanted.is_empty() {
+        return None;
+    }
+    let (mut known, mut open) = (BTreeSet::new(), VecDeque::from([node]));
+    while let Some(node) = open.pop_front() {
+        for &before in &predecessors[node] {
+            *effort = effort.checked_sub(1)?;
+            if let Some(kind) = wanted.get(&before) {
+                return Some((before, *kind));
+            }
+            if known.insert(before) {
+                open.push_back(before);
             }
         }
     }
+    None
 }

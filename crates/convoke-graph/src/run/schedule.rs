@@ -77,7 +77,7 @@ pub struct NodeBudgetExhausted {
 impl<'a> Schedule<'a> {
     pub(super) fn new(graph: &'a Graph, scope: &'a Scope, board: Board) -> Self {
         let (first, entry) = (Token::new(board.clone()), graph.compiled.entry);
-        let mut taken = Occupied::none_of(graph.compiled.nodes.len());
+        let mut taken = graph.compiled.order.unoccupied();
         taken.enter(entry);
         Self {
             graph,
