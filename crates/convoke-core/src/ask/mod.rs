@@ -121,3 +121,91 @@ pub trait Responder: Send + Sync {
     /// answer the run suspends.
     fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>>;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_micros(1_000_000_000) + Duration::from_secs(seconds)
+    }
+
+    fn pending(question: Question) -> PendingQuestion {
+        let (run, path): (RunId, _) = ("r".parse().unwrap(), Path::from("main"));
+        let id = IdempotencyKey::derive(&run, &path, 0);
+        PendingQuestion { run, id, path, asked: at(0), question }
+    }
+
+    fn given(seconds: u64, answer: Answer) -> Answer {
+        Answer { at: at(seconds), ..answer }
+    }
+
+    #[test]
+    fn a_question_changes_next_when_others_are_asked_or_its_time_is_over_whichever_comes_first() {
+        let question = || Question::confirm("?").audience(["ann"]);
+        let minute = Duration::from_secs(60);
+        let both = pending(question().escalates(minute, ["the boss"]).expires_after(2 * minute));
+        assert_eq!(both.next_change(at(0)), Some(at(60)));
+        assert_eq!(both.next_change(at(59)), Some(at(60)));
+        assert_eq!(both.next_change(at(60)), Some(at(120)), "they have been asked");
+        assert_eq!(
+            both.next_change(at(500)),
+            Some(at(120)),
+            "what is over and was not looked at holds at once"
+        );
+        assert_eq!(pending(question()).next_change(at(0)), None);
+        let escalates = pending(question().escalates(minute, ["the boss"]));
+        assert_eq!((escalates.next_change(at(0)), escalates.next_change(at(61))), (Some(at(60)), None));
+    }
+
+    #[test]
+    fn an_answer_counts_until_the_time_is_over_and_the_default_holds_from_then_on() {
+        let question = pending(Question::confirm("?").expires_after(Duration::from_secs(60)));
+        let yes = |seconds| given(seconds, Answer::approve());
+        assert!(question.accepts(&yes(59)) && !question.accepts(&yes(60)));
+        assert_eq!(question.objection_to(&yes(59), &[]), None);
+        assert_eq!(question.objection_to(&yes(60), &[]).as_deref(), Some("the time for an answer was over"));
+        assert_eq!(question.settled(&[], at(59)), None);
+        let settled = question.settled(&[yes(60)], at(60)).unwrap();
+        assert_eq!((settled.by.as_str(), settled.is_approval()), ("expiry", false));
+        assert!(question.settled(&[yes(59)], at(90)).is_some_and(|answer| answer.is_approval()));
+        assert_eq!(pending(Question::confirm("?")).settled(&[], at(1_000_000)), None, "it never expires");
+    }
+
+    #[test]
+    fn whoever_the_question_is_not_for_is_told_who_it_is_for() {
+        let question = pending(Question::approval("?").audience(["ann", "bob"]));
+        let from = |name: &str| question.objection_to(&given(1, Answer::approve().by(name)), &[]);
+        assert_eq!(from("ann"), None);
+        assert_eq!(from("eve").as_deref(), Some("the question is for ann, bob, and `eve` has answered"));
+        let nameless = from("").unwrap();
+        assert!(nameless.ends_with("somebody who does not say who they are has answered"), "{nameless}");
+        assert!(
+            pending(Question::approval("?")).accepts(&given(1, Answer::approve().by("eve"))),
+            "for anyone"
+        );
+    }
+
+    #[test]
+    fn only_a_second_approval_by_the_same_person_is_objected_to_and_only_if_several_must_approve() {
+        let ann = given(1, Answer::approve().by("ann"));
+        let of = |quorum: u32, answer: Answer, before: &[Answer]| {
+            pending(Question::approval("?").quorum(quorum).audience(["ann", "bob"]))
+                .objection_to(&given(2, answer), before)
+        };
+        let yes = |name: &str| Answer::approve().by(name);
+        let twice = of(2, yes("ann"), std::slice::from_ref(&ann)).unwrap();
+        assert_eq!(twice, "`ann` has approved already, and 2 different people must");
+        assert_eq!(of(2, yes("bob"), std::slice::from_ref(&ann)), None, "somebody else");
+        assert_eq!(of(1, yes("ann"), std::slice::from_ref(&ann)), None, "one is enough");
+        assert_eq!(
+            of(2, Answer::reject("no").by("ann"), std::slice::from_ref(&ann)),
+            None,
+            "another decision"
+        );
+        let no = given(1, Answer::reject("no").by("ann"));
+        assert_eq!(of(2, yes("ann"), &[no]), None, "it was no approval before");
+    }
+}

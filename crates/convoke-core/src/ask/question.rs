@@ -319,6 +319,44 @@ mod tests {
             Question::confirm("?").audience(["ann"]).escalates(Duration::from_secs(60), ["the boss"]);
         let asked = Timestamp::from_micros(0);
         assert_eq!(question.addressees(asked, asked), ["ann"]);
+        assert_eq!(question.addressees(asked, asked + Duration::from_secs(59)), ["ann"]);
         assert_eq!(question.addressees(asked, asked + Duration::from_secs(60)), ["ann", "the boss"]);
+        let anybody = Question::confirm("?").escalates(Duration::from_secs(60), ["the boss"]);
+        assert!(anybody.addressees(asked, asked + Duration::from_secs(60)).is_empty(), "it stays for anyone");
+    }
+
+    #[test]
+    fn every_kind_of_question_takes_its_own_answers_and_says_which() {
+        let decisions = [
+            Decision::Approve,
+            Decision::Revise { text: "more".into() },
+            Decision::Reject { reason: "no".into() },
+            Decision::Choose { option: "red".into() },
+            Decision::Text { text: "red".into() },
+            Decision::Json { value: Value::Null },
+        ];
+        let questions = [
+            (Question::approval("?"), vec![0, 1, 2], "approve, revise with a text, or reject with a reason"),
+            (Question::confirm("?"), vec![0, 2], "approve (yes) or reject (no)"),
+            (Question::choice("?", ["red"]), vec![2, 3], "one of: red"),
+            (Question::text("?"), vec![2, 4], "a text"),
+            (Question::json("?"), vec![2, 5], "a value, as JSON"),
+            (Question::media("?"), vec![2], "at least one picture or document"),
+        ];
+        for (question, taken, wanted) in questions {
+            let fits = |index: &usize| question.check(&decisions[*index]).is_ok();
+            assert_eq!((0..decisions.len()).filter(fits).collect::<Vec<_>>(), taken, "{wanted}");
+            let unfit = (0..decisions.len()).find(|index| !fits(index)).unwrap();
+            assert_eq!(question.check(&decisions[unfit]).unwrap_err().wanted, wanted);
+        }
+    }
+
+    #[test]
+    fn one_person_is_enough_unless_a_stored_question_says_otherwise() {
+        let json = serde_json::to_value(Question::confirm("?")).unwrap();
+        assert_eq!(json.get("quorum"), None);
+        assert_eq!(serde_json::from_value::<Question>(json).unwrap().quorum, 1);
+        let two = serde_json::to_value(Question::confirm("?").quorum(2)).unwrap();
+        assert_eq!(serde_json::from_value::<Question>(two).unwrap().quorum, 2);
     }
 }

@@ -119,6 +119,42 @@ mod tests {
     }
 
     #[test]
+    fn a_request_is_about_a_token_for_four_bytes_of_all_that_is_sent_with_it() {
+        let talk: Transcript = Message::user("a".repeat(400)).into();
+        let bare = ModelRequest { messages: talk.clone(), ..ModelRequest::default() };
+        assert_eq!(tokens_in(&talk), talk.encoded_len() as u64 / 4 + 1);
+        assert_eq!(tokens_asked(&bare), tokens_in(&talk));
+        // The tool has 4, 14 and 18 bytes, and the shape 18.
+        let schema = serde_json::json!({"type": "integer"});
+        let (name, description) = ("look".to_owned(), "d".repeat(14));
+        let tool = crate::tool::ToolDefinition { name, description, parameters: schema.clone() };
+        let full = ModelRequest { tools: vec![tool], ..bare.clone() };
+        assert_eq!(tokens_asked(&full), tokens_in(&talk) + 9);
+        let (name, description) = ("answer".to_owned(), String::new());
+        let shape = crate::model::OutputSchema { name, description, schema };
+        let shaped = ModelRequest { output: Some(shape), ..full };
+        assert_eq!(tokens_asked(&shaped), tokens_in(&talk) + (36 + 18) / 4);
+    }
+
+    #[test]
+    fn a_call_that_broke_off_used_what_the_model_said_or_about_what_it_had_said() {
+        let price = Price::new(Money::from_dollars(1), Money::from_dollars(1));
+        let of = |pieces: &[ReplyDelta], price| {
+            let mut progress = ReplyProgress::default();
+            pieces.iter().for_each(|piece| progress.note(piece));
+            broken_off(&progress, 70, price)
+        };
+        assert_eq!(of(&[], Some(price)), None, "nobody knows");
+        assert_eq!(of(&[], Some(Price::FREE)).and_then(|usage| usage.cost), Some(Money::ZERO));
+        let pieces = [ReplyDelta::Text("x".repeat(8)), ReplyDelta::Reasoning("y".repeat(12))];
+        let about = of(&pieces, Some(price)).unwrap();
+        assert_eq!(about, Usage { is_estimated: true, ..Usage::tokens(70, 6) }, "and nobody knows its cost");
+        let said = [ReplyDelta::Text("x".into()), ReplyDelta::Usage(Usage::tokens(3, 4))];
+        let told = of(&said, Some(price)).unwrap();
+        assert_eq!(told, Usage { cost: Some(Money::from_micros(7)), ..Usage::tokens(3, 4) });
+    }
+
+    #[test]
     fn replies_of_older_journals_keep_what_they_were_recorded_with() {
         let json = serde_json::to_value(reply()).unwrap();
         assert_eq!(json["usage"], serde_json::json!({}), "as it always was");

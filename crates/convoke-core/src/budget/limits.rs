@@ -211,3 +211,46 @@ impl BudgetExhausted {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exhausted(resource: Resource, used: u64, needed: Option<u64>) -> String {
+        BudgetExhausted { owner: Path::from("main/plan"), resource, limit: 12, used, needed }.to_string()
+    }
+
+    #[test]
+    fn of_two_limits_the_narrower_one_holds_and_what_one_leaves_open_the_other_closes() {
+        let one = Limits::default().model_calls(2).turns(9).cost(Money::from_cents(5)).calls_of("look", 3);
+        let other =
+            Limits::default().model_calls(5).tokens(100).tool_calls(7).calls_of("look", 8).calls_of("go", 1);
+        let both =
+            Limits::default().model_calls(2).turns(9).cost(Money::from_cents(5)).tokens(100).tool_calls(7);
+        let both = both.calls_of("look", 3).calls_of("go", 1);
+        assert_eq!((one.and(&other), other.and(&one)), (both.clone(), both));
+    }
+
+    #[test]
+    fn limits_that_are_given_replace_those_there_are() {
+        let there = Limits::default().model_calls(2).turns(9).calls_of("look", 3).calls_of("go", 1);
+        let given = Limits::default().model_calls(5).tokens(100).calls_of("look", 8);
+        let now = Limits::default().model_calls(5).turns(9).tokens(100).calls_of("look", 8).calls_of("go", 1);
+        assert_eq!(there.replaced_by(&given), now);
+    }
+
+    #[test]
+    fn a_budget_that_is_used_up_is_said_in_numbers_of_what_it_limits() {
+        let up = exhausted(Resource::ModelCalls, 12, None);
+        assert!(up.contains("is used up: 12 of 12 model calls; raise the limit"), "{up}");
+        let of_tool = exhausted(Resource::CallsOf("look".into()), 12, None);
+        assert!(of_tool.contains("12 of 12 calls of `look`"), "{of_tool}");
+        let little = exhausted(Resource::Tokens, 5, Some(40));
+        assert!(
+            little.contains("is left for the next call: 7 of 12 tokens, and the call takes at least 40"),
+            "{little}"
+        );
+        let money = exhausted(Resource::Cost, 5, Some(40));
+        assert!(money.contains("$0.000007 of $0.000012, and the call takes at least $0.00004"), "{money}");
+    }
+}

@@ -239,6 +239,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_used_counts_for_every_limit_and_the_last_one_that_fits_is_let_through() {
+        let limits = Limits::default().tool_calls(3).calls_of("look", 2).turns(1);
+        let budget = Budget::new(Path::from("main"), limits, None);
+        assert!(budget.take(&Charge::tool("look")).is_ok() && budget.take(&Charge::tool("look")).is_ok());
+        assert_eq!(budget.remaining(&Resource::CallsOf("look".into())), Some(0));
+        assert_eq!(budget.used_up(), None, "other tools may be called");
+        let refused = budget.take(&Charge::tool("look")).unwrap_err();
+        assert_eq!((refused.resource, refused.limit, refused.used), (Resource::CallsOf("look".into()), 2, 2));
+        assert!(budget.take(&Charge::tool("go")).is_ok());
+        assert_eq!(budget.used_up().map(|up| up.resource), Some(Resource::ToolCalls));
+        assert_eq!(budget.take(&Charge::tool("go")).unwrap_err().resource, Resource::ToolCalls);
+        assert!(budget.take(&Charge::turn()).is_ok(), "a turn is no call");
+        assert_eq!(budget.take(&Charge::turn()).unwrap_err().resource, Resource::Turns);
+    }
+
+    #[test]
+    fn money_closes_the_tap_for_calls_of_models_only() {
+        let budget = Budget::new(Path::from("main"), Limits::default().cost(Money::from_micros(10)), None);
+        assert!(budget.take(&Charge::model(1, Money::from_micros(10))).is_ok(), "exactly what there is");
+        let unpriced = budget.take(&Charge::model(1, Money::ZERO)).unwrap_err();
+        assert_eq!((unpriced.resource, unpriced.used, unpriced.needed), (Resource::Cost, 10, None));
+        assert!(budget.take(&Charge::tool("look")).is_ok() && budget.take(&Charge::turn()).is_ok());
+        let new = Budget::new(Path::from("main"), Limits::default().cost(Money::from_micros(10)), None);
+        let dear = new.take(&Charge::model(1, Money::from_micros(11))).unwrap_err();
+        assert_eq!((dear.used, dear.needed), (0, Some(11)), "there is something left, but too little");
+    }
+
+    #[test]
     fn hostile_counts_use_the_budget_up_and_do_not_wrap_round() {
         let budget = Budget::new(Path::from("main"), Limits::default().tokens(100), None);
         for _ in 0..2 {

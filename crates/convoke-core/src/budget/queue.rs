@@ -240,6 +240,44 @@ mod tests {
         assert_eq!((&mut longer).now_or_never().unwrap().unwrap().output, 70);
     }
 
+    /// Calls of a dollar for a million tokens read, and two for a million written.
+    fn paid(output: u64) -> ReservationRequest {
+        let price = Price::new(Money::from_dollars(1), Money::from_dollars(2));
+        ReservationRequest { input: 10, output, price: Some(price) }
+    }
+
+    #[test]
+    fn an_answer_is_cut_to_what_the_money_that_is_left_buys() {
+        let limits = Limits::default().cost(Money::from_micros(110));
+        let budget = Budget::new(Path::from("main"), limits, None);
+        let first = budget.reserve(&paid(500)).now_or_never().unwrap().unwrap();
+        assert_eq!(first.output, 50, "10 are for reading");
+        assert!(budget.reserve(&paid(10)).now_or_never().is_none(), "all of it is set aside");
+        first.settle(Usage { cost: Some(Money::from_micros(40)), ..Usage::tokens(10, 15) });
+        let second = budget.reserve(&paid(20)).now_or_never().unwrap().unwrap();
+        assert_eq!((second.output, budget.remaining(&Resource::Cost)), (20, Some(70)));
+        let third = wanted_beside(&budget, &paid(5));
+        assert_eq!(third, Some(5), "50 of 70 are set aside, and 20 suffice");
+        drop(second);
+        assert_eq!(budget.reserve(&paid(500)).now_or_never().unwrap().unwrap().output, 30);
+    }
+
+    /// How long an answer may be that is asked for beside others.
+    fn wanted_beside(budget: &Arc<Budget>, wanted: &ReservationRequest) -> Option<u64> {
+        budget.reserve(wanted).now_or_never().map(|reserved| reserved.unwrap().output)
+    }
+
+    #[test]
+    fn calls_under_way_count_as_calls() {
+        let limits = Limits::default().model_calls(2);
+        let budget = Budget::new(Path::from("main"), limits, None);
+        let held = [at_once(&budget, 10), at_once(&budget, 10)].map(|held| held.unwrap().unwrap());
+        let refused = at_once(&budget, 10).unwrap().err().unwrap();
+        assert_eq!((refused.resource, refused.used, refused.needed), (Resource::ModelCalls, 2, None));
+        drop(held);
+        assert!(at_once(&budget, 10).unwrap().is_err(), "a call that was dropped was made");
+    }
+
     #[test]
     fn those_who_wait_are_served_in_the_order_of_coming_and_a_small_call_does_not_overtake() {
         let budget = tokens(100, None);

@@ -335,3 +335,183 @@ impl Open {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::event::{LogicalTime, event_channel};
+    use crate::store::{RunStatus, Totals};
+
+    fn keeping(wanted: EventSelection) -> Sequencer {
+        Sequencer::keeping("r".parse().unwrap(), wanted)
+    }
+
+    fn tell(sequencer: &Sequencer, path: &str, kind: EventKind) {
+        let path = Path::from(path);
+        sequencer.emit(Emission::now(&path, kind), None).now_or_never().expect("nobody has to be waited for");
+    }
+
+    fn begun() -> EventKind {
+        EventKind::StepStarted { kind: "func".to_owned() }
+    }
+
+    fn ended() -> EventKind {
+        EventKind::StepEnded(StepEnd::Completed)
+    }
+
+    fn call_begun(id: &str) -> EventKind {
+        EventKind::ToolCallStarted { id: id.to_owned(), tool: "look".to_owned(), message: None }
+    }
+
+    fn call_ended(id: &str) -> EventKind {
+        EventKind::ToolCallEnded { id: id.to_owned() }
+    }
+
+    fn run_ended(status: RunStatus) -> RunEnd {
+        RunEnd { status, error: None, refused: None, state: None, totals: Totals::default() }
+    }
+
+    /// What was told, one word for each.
+    fn told(events: &[Event]) -> Vec<String> {
+        let word = |event: &Event| match &event.kind {
+            EventKind::StepStarted { .. } => "begun",
+            EventKind::StepEnded(StepEnd::Interrupted { .. }) => "cut short",
+            EventKind::StepEnded(_) => "ended",
+            EventKind::ToolCallStarted { .. } => "call begun",
+            EventKind::ToolCallEnded { .. } => "call ended",
+            EventKind::MessageStarted { .. } => "message begun",
+            EventKind::MessageEnded { finish: None, .. } => "message cut short",
+            EventKind::RunEnded(_) => "run ended",
+            other => panic!("{other:?}"),
+        };
+        events.iter().map(|event| format!("{} {}", event.path.as_str(), word(event))).collect()
+    }
+
+    #[test]
+    fn what_is_open_below_a_step_that_ends_is_closed_before_it_innermost_first() {
+        let sequencer = keeping(EventSelection::All);
+        for path in ["main", "main/a", "main/a/b", "main/a b", "main/ab"] {
+            tell(&sequencer, path, begun());
+        }
+        tell(&sequencer, "main/a", EventKind::MessageStarted { id: "m".into(), model: "echo".into() });
+        tell(&sequencer, "main/a/b", call_begun("1"));
+        sequencer.take_kept();
+        tell(&sequencer, "main/a", ended());
+        let closed =
+            ["main/a/b call ended", "main/a/b cut short", "main/a message cut short", "main/a ended"];
+        assert_eq!(told(&sequencer.take_kept()), closed, "and nothing of those beside it");
+        tell(&sequencer, "main/a", ended());
+        tell(&sequencer, "main/nowhere", ended());
+        assert!(sequencer.take_kept().is_empty(), "what never began, or has ended, does not end");
+        tell(&sequencer, "", EventKind::RunEnded(run_ended(RunStatus::Cancelled)));
+        let rest = ["main/ab cut short", "main/a b cut short", "main cut short", " run ended"];
+        let kept = sequencer.take_kept();
+        assert_eq!(told(&kept), rest);
+        assert!(kept.windows(2).all(|pair| pair[0].seq + 1 == pair[1].seq), "numbered without a gap");
+        tell(&sequencer, "late", begun());
+        assert!(sequencer.take_kept().is_empty(), "the end of the run is the last event");
+    }
+
+    #[test]
+    fn a_call_ends_where_the_nearest_one_of_its_name_is_open() {
+        let sequencer = keeping(EventSelection::All);
+        for path in ["main", "main/left", "main/right"] {
+            tell(&sequencer, path, begun());
+        }
+        tell(&sequencer, "main/left", call_begun("1"));
+        tell(&sequencer, "main/right", call_begun("1"));
+        tell(&sequencer, "main/left/look", call_ended("1"));
+        sequencer.take_kept();
+        tell(&sequencer, "main/left", ended());
+        tell(&sequencer, "main/right", ended());
+        let rest = ["main/left ended", "main/right call ended", "main/right ended"];
+        assert_eq!(told(&sequencer.take_kept()), rest);
+        tell(&sequencer, "main/right", call_ended("1"));
+        assert!(sequencer.take_kept().is_empty());
+    }
+
+    #[test]
+    fn calls_of_models_that_were_never_begun_do_not_end() {
+        let sequencer = keeping(EventSelection::All);
+        let end = || EventKind::ModelCallEnded { id: "1".into(), usage: None, end: ModelCallEnd::Dropped };
+        tell(&sequencer, "main", end());
+        assert!(sequencer.take_kept().is_empty());
+        let call = ModelCall {
+            id: "1".to_owned(),
+            model: "echo".to_owned(),
+            visibility: crate::Visibility::Streamed,
+            params: crate::ModelParams::default(),
+            has_schema: false,
+            messages: crate::Transcript::default(),
+        };
+        tell(&sequencer, "main", EventKind::ModelCallStarted(call));
+        tell(&sequencer, "main", end());
+        tell(&sequencer, "main", end());
+        assert_eq!(sequencer.take_kept().len(), 2, "its beginning and one end");
+    }
+
+    #[test]
+    fn of_the_events_after_a_position_the_first_are_kept_in_the_order_of_their_positions() {
+        let place = |entry| Position::new(LogicalTime::of_entry(entry), Path::from("main"));
+        let sequencer = keeping(EventSelection::After { position: Some(place(2)), most: 3 });
+        let path = Path::from("main");
+        for entry in [9, 4, 2, 7, 1, 3] {
+            let emission = Emission { position: Some(place(entry)), ..Emission::now(&path, begun()) };
+            sequencer.emit(emission, None).now_or_never().unwrap();
+        }
+        tell(&sequencer, "main", begun());
+        let kept: Vec<_> = sequencer.take_kept().into_iter().filter_map(|event| event.position).collect();
+        assert_eq!(kept, [3, 4, 7].map(place));
+        assert!(sequencer.take_kept().is_empty(), "they are taken once");
+        assert!(sequencer.gives_full_account() && !keeping(EventSelection::All).gives_full_account());
+    }
+
+    #[test]
+    fn the_end_of_a_run_for_good_closes_what_it_left_open_and_that_of_a_pause_does_not() {
+        for (status, expected) in [
+            (RunStatus::Cancelled, ["main cut short", " run ended"].as_slice()),
+            (RunStatus::Suspended, [" run ended"].as_slice()),
+        ] {
+            let sequencer = keeping(EventSelection::All);
+            tell(&sequencer, "main", begun());
+            let position = Position::new(LogicalTime::of_entry(5), Path::from(""));
+            let ends = sequencer.ends(run_ended(status), Some(position.clone()));
+            assert_eq!(told(&ends), expected);
+            assert_eq!(ends.last().unwrap().position, Some(position));
+            assert!(ends.iter().zip(2..).all(|(event, number)| event.seq == number));
+        }
+    }
+
+    #[test]
+    fn anybody_of_all_who_may_listen_is_enough() {
+        let feed = Arc::<EventFeed>::default();
+        let of = |observers, reader| {
+            Sequencer::new("r".parse().unwrap(), observers, Arc::clone(&feed), reader).has_listeners()
+        };
+        let observer: Arc<dyn Observer> = Arc::new(|_: &Event| {});
+        assert!(!of(Vec::new(), None));
+        assert!(of(vec![observer], None) && of(Vec::new(), Some(event_channel(1).0)));
+        assert!(keeping(EventSelection::All).has_listeners());
+        let listens = feed.join(&"r".parse().unwrap());
+        assert!(of(Vec::new(), None));
+        drop(listens);
+        assert!(!of(Vec::new(), None));
+    }
+
+    #[test]
+    fn those_who_listen_live_are_told_what_is_under_way_and_happens_now() {
+        let feed = Arc::<EventFeed>::default();
+        let sequencer = Sequencer::new("r".parse().unwrap(), Vec::new(), Arc::clone(&feed), None);
+        let mut listens = feed.join(&"r".parse().unwrap());
+        let path = Path::from("main");
+        let message = || EventKind::MessageStarted { id: "m".into(), model: "echo".into() };
+        tell(&sequencer, "main", begun());
+        let again = Emission { replayed: true, ..Emission::now(&path, message()) };
+        sequencer.emit(again, None).now_or_never().unwrap();
+        assert!(listens.events.try_recv().is_err(), "the journal knows of both");
+        tell(&sequencer, "main", message());
+        assert_eq!(told(&[listens.events.try_recv().unwrap()]), ["main message begun"]);
+    }
+}

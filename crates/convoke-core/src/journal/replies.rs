@@ -89,4 +89,48 @@ mod tests {
         restore_replies(&mut unknown, &[]);
         assert_eq!(unknown, kept, "a reply that is not there stays missing");
     }
+
+    #[test]
+    fn a_reply_that_was_referred_to_comes_back_as_it_was() {
+        let said = Message::assistant("loom ".repeat(40));
+        let stored: HashMap<Digest, Bytes> = Transcript::from_iter([Message::user("?"), said.clone()])
+            .unsaved(|_| true)
+            .map(|blob| (blob.digest, blob.content))
+            .collect();
+        let digest = worth_keeping(&said).unwrap();
+        let shorter =
+            |content: &Bytes| shortened(content, |of| *of == digest).unwrap_or_else(|| content.clone());
+        let mut kept: HashMap<_, _> = stored.iter().map(|(of, content)| (*of, shorter(content))).collect();
+        assert_ne!(kept, stored);
+        let recorded = |message: Message| {
+            let reply = ModelReply {
+                message,
+                finish: crate::model::FinishReason::Stop,
+                usage: crate::Usage::default(),
+                model: "m".to_owned(),
+                request_id: None,
+            };
+            serde_json::to_vec(&RecordedOutcome::Ok(reply)).unwrap()
+        };
+        let entry = |effect, outcome: Vec<u8>| Entry {
+            seq: 1,
+            path: crate::Path::from("main"),
+            ordinal: 0,
+            effect,
+            phase: Phase::Finished,
+            digest: Digest::of_parts(&[]),
+            at: crate::Timestamp::from_micros(0),
+            request: None,
+            outcome: Some(outcome.into()),
+            labels: crate::Labels::default(),
+        };
+        // What is no reply of a model is none, whatever it looks like.
+        let others =
+            [entry(EffectKind::Tool, recorded(said.clone())), entry(EffectKind::Model, b"{}".to_vec())];
+        let before = kept.clone();
+        restore_replies(&mut kept, &others);
+        assert_eq!(kept, before);
+        restore_replies(&mut kept, &[entry(EffectKind::Model, recorded(said))]);
+        assert_eq!(kept, stored);
+    }
 }
