@@ -11,7 +11,7 @@ use crate::event::EventKind;
 use crate::intercept::EffectRequest;
 use crate::journal::{Attachments, RecordedOutcome};
 use crate::run::{WaitCondition, suspension};
-use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
+use crate::{ComposingScope, Digest, EffectKind, Error, Phase, Scope, Timestamp};
 
 /// How often a responder may answer with something that does not count before it counts as not being there itself.
 const PATIENCE: u32 = 3;
@@ -230,6 +230,19 @@ impl Scope {
         let suspension = suspension(std::iter::once(&awaited));
         self.node.run.waiting.add(awaited);
         Error::Suspended(Box::new(suspension))
+    }
+}
+
+impl ComposingScope<'_> {
+    /// Returns whether the first question of this scope has an answer in the store, whether or not it was asked again since the run goes
+    /// on. Another moment may give another answer: what follows from it is a [`decision`](Self::decision).
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub async fn is_answered(&self) -> Result<bool, Error> {
+        let Some(journal) = self.journal().filter(|journal| journal.is_live()) else { return Ok(false) };
+        let first = self.key_of(self.path(), 0);
+        Ok(!journal.store().answers(self.run_id(), &first).await?.is_empty())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::intercept::{EffectRequest, Labels};
 use crate::journal::{Attachments, RunJournal};
 use crate::run::{EarlierOutcome, WaitCondition};
 use crate::store::{Mail, must_be_channel};
-use crate::{Digest, EffectKind, Error, Path, Phase, RecordedError, Scope, Timestamp};
+use crate::{ComposingScope, Digest, EffectKind, Error, Path, Phase, RecordedError, Scope, Timestamp};
 
 /// Mail that a run has taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -152,6 +152,28 @@ impl Scope {
                 () = &mut impatient => return Err(self.suspend(WaitCondition::mail(effect.path, channel))),
                 () = self.node.run.left_alone.cancelled() => return Err(self.suspend(WaitCondition::mail(effect.path, channel))),
             }
+        }
+    }
+}
+
+/// How much mail is looked at in one go.
+const PAGE: usize = 16;
+
+impl ComposingScope<'_> {
+    /// Returns the numbers of what the run was sent on a channel and has not taken yet, in the order it came. Another moment may give
+    /// others: what follows from them is a [`decision`](Self::decision).
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub async fn untaken_mail(&self, channel: &str) -> Result<Vec<u64>, Error> {
+        let mut numbers = Vec::new();
+        let Some(journal) = self.journal().filter(|journal| journal.is_live()) else { return Ok(numbers) };
+        let mut last = journal.mailbox.seen(channel);
+        loop {
+            let page = journal.store().mail(self.run_id(), channel, last, PAGE).await?;
+            let Some(newest) = page.last() else { return Ok(numbers) };
+            last = newest.number;
+            numbers.extend(page.iter().map(|mail| mail.number));
         }
     }
 }
