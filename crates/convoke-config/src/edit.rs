@@ -29,7 +29,7 @@ pub enum NewServer {
     },
 }
 
-/// Why a file was not changed.
+/// The reasons why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {

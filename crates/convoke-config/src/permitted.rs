@@ -1,4 +1,4 @@
-//! What a settings file that comes with a project may set: it is refused what only the user may decide.
+//! Permitted settings of a file that comes with a project: it is refused what only the user may decide.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};

@@ -133,7 +133,7 @@ impl<'a> Segment<'a> {
         self.written.replace("%00", "").replace("%2f", "/").replace("%23", "#").replace("%25", "%")
     }
 
-    /// Which one it is, from 1.
+    /// Returns which one it is, from 1.
     #[must_use]
     pub fn repetition(&self) -> u32 {
         self.repetition

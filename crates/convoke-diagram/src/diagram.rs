@@ -1,4 +1,4 @@
-//! What a diagram shows. It knows nothing of how it is drawn.
+//! The content of a diagram. It knows nothing of how it is drawn.
 
 /// A box of a diagram, or a group of boxes, by the number it was added with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub enum Shape {
     End,
 }
 
-/// What became of a box in a run.
+/// The fate of a box in a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Mark {
@@ -71,13 +71,13 @@ impl Item {
         Self { lines: vec![line.into()], ..Self::default() }
     }
 
-    /// Where everything begins.
+    /// Makes the mark where everything begins.
     #[must_use]
     pub fn start() -> Self {
         Self { shape: Shape::Start, ..Self::default() }
     }
 
-    /// Where everything ends.
+    /// Makes the mark where everything ends.
     #[must_use]
     pub fn end() -> Self {
         Self { shape: Shape::End, ..Self::default() }
@@ -119,7 +119,7 @@ impl Item {
     }
 }
 
-/// What an arrow stands for.
+/// The meaning of an arrow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Line {
@@ -167,7 +167,7 @@ impl Arrow {
         self
     }
 
-    /// Whether it is dashed.
+    /// Returns whether it is dashed.
     #[must_use]
     pub fn is_dashed(&self) -> bool {
         self.line == Line::Dashed

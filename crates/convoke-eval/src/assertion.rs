@@ -30,7 +30,7 @@ pub struct Assertion {
     pub pass_threshold: Option<f64>,
 }
 
-/// What the text is that an assertion is about.
+/// The text that an assertion is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// What was said in the turn; at the end, what the run came to.
@@ -43,7 +43,7 @@ pub enum Subject {
     Artifact(String),
 }
 
-/// What must hold.
+/// The condition that must hold.
 #[derive(Debug, Clone)]
 pub enum Check {
     /// A rule for texts.
@@ -138,7 +138,7 @@ pub enum Check {
 /// What the value is called in whose parts a [`Check::JsonPath`] looks.
 pub(crate) const ROOT: &str = "value";
 
-/// What a part of a JSON value must be.
+/// The demand on a part of a JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartWanted {
     /// There, or not.
@@ -160,7 +160,7 @@ pub struct Words {
     pub case_sensitive: bool,
 }
 
-/// How many of some texts occur.
+/// The number of texts that must occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
     /// All of them.
@@ -171,7 +171,7 @@ pub enum Amount {
     None,
 }
 
-/// What an output must be.
+/// The output that is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Anything but nothing.
@@ -182,7 +182,7 @@ pub enum Expected {
     Equal(String),
 }
 
-/// What a run may use at most.
+/// The most that a run may use.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ceilings {
     /// Dollars.
@@ -199,7 +199,7 @@ pub struct Ceilings {
     pub tool_calls: Option<u64>,
 }
 
-/// What calls there must have been for an assertion to be looked at.
+/// The calls there must have been for an assertion to be looked at.
 #[derive(Debug, Clone, Default)]
 pub struct Precondition {
     /// A tool.
@@ -213,7 +213,7 @@ pub struct Precondition {
 }
 
 impl Precondition {
-    /// Whether it is the case.
+    /// Returns whether it is the case.
     #[must_use]
     pub fn holds(&self, calls: &[ObservedCall]) -> bool {
         let called = |is: &dyn Fn(&str) -> bool| calls.iter().any(|call| is(&call.tool));

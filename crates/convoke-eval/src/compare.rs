@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::report::{Report, ScenarioReport};
 
-/// What changed since an earlier report.
+/// The changes since an earlier report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// The earlier eval.
@@ -13,7 +13,7 @@ pub struct Comparison {
     pub changes: Vec<ScenarioChange>,
 }
 
-/// What changed in a scenario.
+/// The change of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScenarioChange {
     /// The scenario.
@@ -31,7 +31,7 @@ pub struct ScenarioChange {
     pub assertions: Vec<String>,
 }
 
-/// What became of a scenario.
+/// The kinds of changes of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {

@@ -1,4 +1,4 @@
-//! Whether a scenario fits the file that it is to be run against: what it names is there.
+//! Checks that a scenario fits the file that it is to be run against: what it names is there.
 
 use convoke_text::finding::{Finding, child};
 use convoke_text::nearest;
@@ -8,7 +8,7 @@ use crate::observation::Vocabulary;
 use crate::scenario::{Scenario, TurnInput};
 
 impl Scenario {
-    /// What does not fit a file of which scenarios can speak like this, by paths in the scenario.
+    /// Returns what does not fit a file of which scenarios can speak like this, by paths in the scenario.
     #[must_use]
     pub fn misfits(&self, known: &Vocabulary) -> Vec<Finding> {
         let mut findings = Vec::new();

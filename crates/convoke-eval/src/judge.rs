@@ -1,11 +1,11 @@
-//! What a model is asked that judges.
+//! The prompt and the reply of a model that judges.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::assertion::Threshold;
 
-/// What a model is to judge.
+/// The criteria by which a model judges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgeCriteria {
     /// What is wanted, in words.
@@ -23,7 +23,7 @@ pub struct JudgeQuestion {
     pub content: String,
 }
 
-/// What a model makes of a text.
+/// The judgement of a model about a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgeVerdict {
     /// From 0, not at all, to 1, entirely.
@@ -38,7 +38,7 @@ pub const INSTRUCTIONS: &str = "You judge texts by a criterion, strictly and wit
     one sentence.";
 
 impl JudgeQuestion {
-    /// What the judge is asked. The fence is a word that nobody can guess who wrote the text.
+    /// Returns what the judge is asked. The fence is a word that nobody can guess who wrote the text.
     #[must_use]
     pub fn prompt(&self, fence: &str) -> String {
         let Self { criteria, content, .. } = self;

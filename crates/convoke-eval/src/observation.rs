@@ -1,11 +1,11 @@
-//! What is known of a run that is over: everything that assertions are about.
+//! Observations of a run that is over: everything that assertions are about.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a run came to, by the state it ended with. Which of it there is depends on what was run.
+/// The facts about a run, by the state it ended with. Which of them there are depends on what was run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
@@ -19,7 +19,7 @@ pub struct Facts {
     pub outputs: Map<String, Value>,
 }
 
-/// What scenarios can speak of where a certain file is run, so that what they misspell is found before anything is run.
+/// The names that scenarios can speak of where a certain file is run, so that what they misspell is found before anything is run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Vocabulary {
     /// Whether a person and others take turns.
@@ -53,7 +53,7 @@ pub struct Observation {
     pub usage: ObservedUsage,
 }
 
-/// What happened, in a turn or in a whole run.
+/// The happenings of a turn, or of a whole run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Episode {
     /// What was said in answer, or what came of it; empty if nothing did.
@@ -95,7 +95,7 @@ impl Episode {
     }
 }
 
-/// Who says what the person does not.
+/// The speaker of what the person does not say.
 pub const ASSISTANT: &str = "assistant";
 
 /// A call of a tool by a model.
@@ -111,7 +111,7 @@ pub struct ObservedCall {
     pub failed: bool,
 }
 
-/// What a run used.
+/// The usage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct ObservedUsage {
     /// Calls of models.

@@ -1,4 +1,4 @@
-//! What came of an eval, for programs to read.
+//! Reports of evals, for programs to read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::judge::{JudgeQuestion, JudgeVerdict};
 use crate::observation::{Facts, ObservedUsage};
 
-/// What came of an eval. Fields are added, never renamed.
+/// The report of an eval. Fields are added, never renamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The name of the eval, by which it is gone on with.
@@ -19,7 +19,7 @@ pub struct Report {
     pub scenarios: Vec<ScenarioReport>,
 }
 
-/// What came of a scenario.
+/// The results of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioReport {
     /// Its name.
@@ -42,7 +42,7 @@ pub struct ScenarioReport {
     pub runs: Vec<RunReport>,
 }
 
-/// What came of one run of a scenario.
+/// The results of one run of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Its id in the store.
@@ -68,7 +68,7 @@ pub struct RunReport {
     pub assertions: Vec<AssertionReport>,
 }
 
-/// What came of an assertion.
+/// The result of an assertion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AssertionReport {
     /// What kind it is: `content_includes`; of evals of a pack, their name.
@@ -105,7 +105,7 @@ impl Report {
         Self { eval: eval.into(), file: file.into(), passed, scenarios }
     }
 
-    /// How many scenarios passed.
+    /// Returns how many scenarios passed.
     #[must_use]
     pub fn passed_count(&self) -> usize {
         self.scenarios.iter().filter(|scenario| scenario.passed).count()
@@ -135,7 +135,7 @@ impl ScenarioReport {
         rare(&self.runs)
     }
 
-    /// What was only measured: the names of evals with the mean of their scores, in the order in which they were first met.
+    /// Returns what was only measured: the names of evals with the mean of their scores, in the order in which they were first met.
     #[must_use]
     pub fn measured(&self) -> Vec<(&str, Option<f64>)> {
         let all = || self.runs.iter().flat_map(|run| &run.assertions).filter(|one| one.passed.is_none());
@@ -198,7 +198,7 @@ fn rare(runs: &[RunReport]) -> Vec<String> {
 }
 
 impl RunReport {
-    /// What did not hold.
+    /// Returns what did not hold.
     pub fn failures(&self) -> impl Iterator<Item = &AssertionReport> {
         self.assertions.iter().filter(|assertion| assertion.passed == Some(false))
     }
@@ -218,20 +218,20 @@ impl AssertionReport {
         }
     }
 
-    /// Whether the run cannot pass because of it.
+    /// Returns whether the run cannot pass because of it.
     #[must_use]
     pub fn fails_its_run(&self) -> bool {
         self.passed == Some(false) && self.pass_threshold.is_none()
     }
 
-    /// What it is called, and where it stands.
+    /// Returns what it is called, and where it stands.
     #[must_use]
     pub fn place(&self) -> String {
         let turn = self.turn.map(|turn| format!("turn {turn}: ")).unwrap_or_default();
         format!("{turn}{}", self.name)
     }
 
-    /// What did not hold, and where, in one line.
+    /// Returns what did not hold, and where, in one line.
     #[must_use]
     pub fn line(&self) -> String {
         let found = if self.found.is_empty() { "it does not hold" } else { &self.found };

@@ -1,4 +1,4 @@
-//! What a scenario file says.
+//! The content of a scenario file.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub struct Scenario {
     pub script: Value,
 }
 
-/// Where a model's replies come from.
+/// The source of a model's replies.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelSource {
@@ -64,7 +64,7 @@ pub enum ModelSource {
     },
 }
 
-/// What a scripted model says when.
+/// The replies of a scripted model, and when it gives them.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Script {
@@ -103,7 +103,7 @@ impl ModelSource {
         Some(document.to_string())
     }
 
-    /// Whether its replies are written down by hand.
+    /// Returns whether its replies are written down by hand.
     #[must_use]
     pub fn is_scripted(&self) -> bool {
         matches!(self, Self::Scripted { .. })
@@ -122,7 +122,7 @@ pub struct Turn {
     pub assertions: Vec<Assertion>,
 }
 
-/// What happens in a conversation.
+/// The input of one turn of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TurnInput {
@@ -137,7 +137,7 @@ pub enum TurnInput {
     },
 }
 
-/// What a tool gives.
+/// The answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolAnswer {
@@ -150,7 +150,7 @@ pub struct ToolAnswer {
 }
 
 impl Scenario {
-    /// What a tool gives for a call with these arguments.
+    /// Returns what a tool gives for a call with these arguments.
     #[must_use]
     pub fn tool_answer(&self, tool: &str, arguments: &Value) -> Option<&ToolAnswer> {
         let fits = |answer: &&ToolAnswer| answer.when.as_ref().is_none_or(|when| contains(arguments, when));
@@ -158,7 +158,7 @@ impl Scenario {
     }
 }
 
-/// What a person answers to a question.
+/// The answer of a person to a question.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PersonAnswer {

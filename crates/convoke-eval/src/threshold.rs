@@ -1,8 +1,8 @@
-//! Which scores are good enough, as assertions and packs write it.
+//! Thresholds of scores, as assertions and packs write them.
 
 use serde_json::{Map, Value};
 
-/// Which scores are good enough.
+/// The scores that are good enough.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold(Vec<(Comparison, f64)>);
 
@@ -53,7 +53,7 @@ impl Threshold {
         Ok(Self(bounds))
     }
 
-    /// Whether a score is good enough.
+    /// Returns whether a score is good enough.
     #[must_use]
     pub fn holds(&self, score: f64) -> bool {
         self.0.iter().all(|(comparison, number)| match comparison {

@@ -82,7 +82,7 @@ pub trait EquippedWorkflow: Send + Sync {
     fn result(&self, state: &Value) -> EmbeddedResult;
 }
 
-/// What a workflow of another kind came to.
+/// The result of a workflow of another kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EmbeddedResult {
     /// Its answer, if it gave one.
@@ -96,7 +96,7 @@ pub struct EmbeddedResult {
 pub struct EmbeddedWorkflow(Arc<dyn OtherWorkflow>);
 
 impl EmbeddedWorkflow {
-    /// This workflow.
+    /// Makes a goal of this workflow.
     #[must_use]
     pub fn new(workflow: impl OtherWorkflow + 'static) -> Self {
         Self(Arc::new(workflow))

@@ -99,7 +99,7 @@ pub struct Condition {
     names: BTreeMap<String, String>,
 }
 
-/// Why something is no condition, or is neither true nor false.
+/// The reasons why something is not a condition, or is neither true nor false.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConditionError {
@@ -176,7 +176,7 @@ impl Condition {
         self.names.values().map(String::as_str)
     }
 
-    /// Whether it is true of a board. `iterations` is what it knows as `__iterations`: how many nodes ran before.
+    /// Returns whether it is true of a board. `iterations` is what it knows as `__iterations`: how many nodes ran before.
     ///
     /// # Errors
     /// If that cannot be said.

@@ -1,4 +1,4 @@
-//! What a graph is written as: nodes, edges between them, and what it is given.
+//! The definition of a graph: nodes, edges between them, and what it is given.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
-/// What an input may be.
+/// The types of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

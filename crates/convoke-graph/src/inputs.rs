@@ -1,4 +1,4 @@
-//! What a graph is given: checked against what it declares, and put on its first board.
+//! Inputs of a graph: checked against what it declares, and put on its first board.
 
 use convoke_core::Message;
 use serde_json::{Map, Value, json};
@@ -69,7 +69,7 @@ impl CompiledGraph {
         Ok(board)
     }
 
-    /// What it is given, as a JSON Schema of an object.
+    /// Returns what it is given, as a JSON Schema of an object.
     #[must_use]
     pub fn inputs_schema(&self) -> Value {
         let inputs = &self.definition.inputs;
@@ -89,7 +89,7 @@ impl CompiledGraph {
 }
 
 impl InputDefinition {
-    /// Whether it must be given.
+    /// Returns whether it must be given.
     #[must_use]
     pub fn is_required(&self) -> bool {
         self.required && self.default.is_none()
@@ -120,7 +120,7 @@ impl InputDefinition {
         schema
     }
 
-    /// What is wrong with a value for it, a line each.
+    /// Returns what is wrong with a value for it, a line each.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<String> {
         let schema = self.schema();

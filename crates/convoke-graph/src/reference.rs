@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::board::{LARGEST, size};
 use crate::{Board, BoardError};
 
-/// Why a reference cannot be resolved.
+/// The reason why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{reference}` in `{field}` cannot be resolved: {problem}")]
 #[non_exhaustive]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::CompiledGraph;
 use crate::compile::CompiledNode;
 
-/// What is on record of a node, the so-and-so-many-th time.
+/// The record of one run of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NodeTrace {

@@ -172,7 +172,7 @@ impl History {
         chronicle::of(self)
     }
 
-    /// What follows from the entries after this one, as events: 0 for all of them, with the beginning of the run. What began and
+    /// Returns what follows from the entries after this one, as events: 0 for all of them, with the beginning of the run. What began and
     /// ended between effects is not known to a journal.
     #[must_use]
     pub fn events_after(&self, seq: u64) -> Vec<Event> {

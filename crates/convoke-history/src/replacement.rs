@@ -118,7 +118,7 @@ impl History {
 }
 
 impl Effect {
-    /// What it is called: its tool or its own name, or else its kind.
+    /// Returns what it is called: its tool or its own name, or else its kind.
     #[must_use]
     pub fn name(&self) -> &str {
         match &self.current().detail {

@@ -6,7 +6,7 @@ use convoke_core::{Error, RunStatus, StoreError, Timestamp};
 use crate::json::{RunView, SpentView};
 use crate::{DisplayStatus, History, Spent, human};
 
-/// Which runs are wanted; all of them, unless something is said.
+/// The runs that are wanted; all of them, unless something is said.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunFilter {
     /// Those of this workflow.
@@ -81,19 +81,19 @@ impl ListedRun {
         RunView::new(&self.record, spent, now)
     }
 
-    /// How many calls of models it made.
+    /// Returns how many calls of models it made.
     #[must_use]
     pub fn model_calls(&self) -> u64 {
         self.so_far.map_or(self.record.totals.model_calls, |spent| spent.model_calls)
     }
 
-    /// How many tokens it used.
+    /// Returns how many tokens it used.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.so_far.map_or(self.record.totals.usage, |spent| spent.usage).total_tokens()
     }
 
-    /// What it cost, in words.
+    /// Returns what it cost, in words.
     #[must_use]
     pub fn cost(&self) -> String {
         match &self.so_far {

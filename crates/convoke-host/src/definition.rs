@@ -206,7 +206,7 @@ impl LoadedFile {
         self.kind.title()
     }
 
-    /// What it is.
+    /// Returns what it is.
     ///
     /// # Errors
     /// If it has mistakes.

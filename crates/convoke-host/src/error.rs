@@ -15,7 +15,7 @@ use convoke_weights::WeightsError;
 use crate::agentfile::FileError;
 use crate::store::MoveError;
 
-/// Why something could not be loaded, started or gone on with.
+/// The reasons why something could not be loaded, started or gone on with.
 ///
 /// The message says what is wrong. As a [`FailureReport`](crate::FailureReport) it also says what to do about it.
 #[derive(Debug, thiserror::Error)]

@@ -34,7 +34,7 @@ enum Supplied {
     Missing(String),
 }
 
-/// What was given, not yet compared with what is wanted.
+/// The inputs that were given, not yet compared with those that are wanted.
 ///
 /// ```
 /// use convoke_host::GivenInputs;

@@ -10,7 +10,7 @@ pub fn missing_skills(config: &Config) -> impl Iterator<Item = String> {
     config.skills().iter().filter_map(|folder| missing_folder(folder))
 }
 
-/// That a folder is not there, and which one beside it was perhaps meant; `None` if it is.
+/// Says that a folder is not there, and which one beside it was perhaps meant; `None` if it is.
 #[must_use]
 pub fn missing_folder(folder: &Path) -> Option<String> {
     let place = at_home(folder);

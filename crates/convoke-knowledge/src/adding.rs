@@ -18,7 +18,7 @@ use crate::{Knowledge, KnowledgeError};
 /// The longest name, in letters.
 const LONGEST_NAME: usize = 40;
 
-/// What became of what was added.
+/// The results of adding files.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Added {

@@ -163,7 +163,7 @@ impl Knowledge {
         }
     }
 
-    /// What finds passages in this one collection, or in the only one there is.
+    /// Returns what finds passages in this one collection, or in the only one there is.
     #[must_use]
     pub fn retriever(&self, name: Option<&str>) -> CollectionRetriever {
         CollectionRetriever { knowledge: self.clone(), name: name.map(str::to_owned) }

@@ -18,7 +18,7 @@ const MOST_TEXT: u64 = 32 << 20;
 #[cfg(unix)]
 const MOST_MEMORY: u64 = 2 << 30;
 
-/// What reads PDFs.
+/// The reader of PDFs.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum PdfReader {

@@ -17,7 +17,7 @@ use crate::pack::model::{Parameters, SkillSource};
 use crate::pack::{self, AGENT, CompiledPack, CompiledPrompt, Judgement, Moment};
 use crate::workflow::{Compiled, InvalidWorkflow};
 
-/// How the states of a pack speak, with the tools and the model that there are.
+/// The stage on which the states of a pack speak, with the tools and the model that there are.
 ///
 /// Tools that a pack describes and nobody here has are the client's: a call of one waits for its result.
 #[derive(Clone)]
@@ -112,7 +112,7 @@ impl PackStage {
         Ok(machine.named(name).build()?)
     }
 
-    /// Whether a composition can be run here, as a function too.
+    /// Returns whether a composition can be run here, as a function too.
     ///
     /// # Errors
     /// If there is none of this name, or something that it needs is missing.
@@ -275,7 +275,7 @@ pub trait Skills: Send + Sync {
     fn of_state(&self, has: &dyn Fn(&str, &str) -> bool) -> StateSkills;
 }
 
-/// What a state is given of skills.
+/// The skills that a state is given.
 #[derive(Default)]
 pub struct StateSkills {
     /// What its prompt says about them.
@@ -298,7 +298,7 @@ impl Stage for PackStage {
     }
 }
 
-/// Why a pack cannot be talked to.
+/// The reasons why a pack cannot be talked to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackMachineError {

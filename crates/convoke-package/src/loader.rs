@@ -115,7 +115,7 @@ pub struct PackageLoader {
 }
 
 impl PackageLoader {
-    /// These files.
+    /// Makes a loader of these files.
     #[must_use]
     pub fn new(files: FileLoader, trust: TrustStore) -> Self {
         Self { files, trust, opened: Mutex::default() }

@@ -1,9 +1,9 @@
 //! Names of spans, metrics and attributes. `gen_ai.*` and `error.type` are those of OpenTelemetry's conventions for generative AI (of autumn
 //! 2026, still called "development" by their authors); `convoke.*` are our own.
 
-/// What is done: `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`.
+/// The operation: `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`.
 pub const OPERATION: &str = "gen_ai.operation.name";
-/// Who provides the model.
+/// The provider of the model.
 pub const PROVIDER: &str = "gen_ai.provider.name";
 /// The model that was asked.
 pub const REQUEST_MODEL: &str = "gen_ai.request.model";
@@ -13,9 +13,9 @@ pub const REQUEST_MAX_TOKENS: &str = "gen_ai.request.max_tokens";
 pub const REQUEST_TEMPERATURE: &str = "gen_ai.request.temperature";
 /// Only the likeliest tokens.
 pub const REQUEST_TOP_P: &str = "gen_ai.request.top_p";
-/// Where randomness begins.
+/// The seed of randomness.
 pub const REQUEST_SEED: &str = "gen_ai.request.seed";
-/// Where it stops.
+/// The sequences it stops at.
 pub const REQUEST_STOP: &str = "gen_ai.request.stop_sequences";
 /// `json` if the answer must have a shape.
 pub const OUTPUT_TYPE: &str = "gen_ai.output.type";
@@ -23,7 +23,7 @@ pub const OUTPUT_TYPE: &str = "gen_ai.output.type";
 pub const RESPONSE_MODEL: &str = "gen_ai.response.model";
 /// The provider's id for the request.
 pub const RESPONSE_ID: &str = "gen_ai.response.id";
-/// Why it stopped.
+/// The reasons why it stopped.
 pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 /// Tokens read.
 pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
@@ -45,28 +45,28 @@ pub const WORKFLOW: &str = "gen_ai.workflow.name";
 pub const CONVERSATION: &str = "gen_ai.conversation.id";
 /// The tool.
 pub const TOOL: &str = "gen_ai.tool.name";
-/// What kind of tool: always `function`.
+/// The kind of tool: always `function`.
 pub const TOOL_TYPE: &str = "gen_ai.tool.type";
 /// The call of the tool.
 pub const TOOL_CALL: &str = "gen_ai.tool.call.id";
-/// What it was called with. Only if content is recorded.
+/// The arguments of a call. Only if content is recorded.
 pub const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
-/// What it gave. Only if content is recorded.
+/// The result of a call. Only if content is recorded.
 pub const TOOL_RESULT: &str = "gen_ai.tool.call.result";
-/// What the model was told. Only if content is recorded.
+/// The messages to the model. Only if content is recorded.
 pub const INPUT_MESSAGES: &str = "gen_ai.input.messages";
-/// What it said. Only if content is recorded.
+/// The messages of the model. Only if content is recorded.
 pub const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
 /// The kind of failure.
 pub const ERROR_TYPE: &str = "error.type";
 
 /// The run.
 pub const RUN: &str = "convoke.run.id";
-/// How the run ended.
+/// The status the run ended with.
 pub const RUN_STATUS: &str = "convoke.run.status";
-/// Whether the run had been started before.
+/// True if the run had been started before.
 pub const RESUMED: &str = "convoke.resumed";
-/// Where in the run.
+/// The path in the run.
 pub const PATH: &str = "convoke.path";
 /// The step's kind.
 pub const STEP_KIND: &str = "convoke.step.kind";
@@ -74,7 +74,7 @@ pub const STEP_KIND: &str = "convoke.step.kind";
 pub const STEP_NAME: &str = "convoke.step.name";
 /// `suspended` if the step waits for an answer.
 pub const STEP_END: &str = "convoke.step.end";
-/// What it cost, in US dollars.
+/// The cost, in US dollars.
 pub const COST: &str = "convoke.cost.usd";
 /// The question.
 pub const QUESTION: &str = "convoke.question.id";
@@ -82,11 +82,11 @@ pub const QUESTION: &str = "convoke.question.id";
 pub const QUESTION_KIND: &str = "convoke.question.kind";
 /// The question itself. Only if content is recorded.
 pub const QUESTION_TITLE: &str = "convoke.question.title";
-/// Whether it was answered.
+/// True if the question was answered.
 pub const QUESTION_ANSWERED: &str = "convoke.question.answered";
-/// What was decided: approve, reject, …
+/// The decision: approve, reject, …
 pub const QUESTION_DECISION: &str = "convoke.question.decision";
-/// How many messages were left out of the recorded ones, for their size.
+/// The number of messages that were left out of the recorded ones, for their size.
 pub const MESSAGES_LEFT_OUT: &str = "convoke.content.messages_left_out";
-/// What was tried again: `step` or `model`.
+/// The thing that was tried again: `step` or `model`.
 pub const RETRIED: &str = "convoke.retried";

@@ -75,7 +75,7 @@ impl Finding {
         }
     }
 
-    /// Whether the document cannot be used because of it.
+    /// Returns whether the document cannot be used because of it.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

@@ -52,7 +52,7 @@ pub fn in_order<'t, 'i>(
     entries
 }
 
-/// What messages call a value.
+/// Returns what messages call a value.
 #[must_use]
 pub fn called(value: &DeValue<'_>) -> &'static str {
     match value {

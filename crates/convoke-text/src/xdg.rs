@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-/// Where the user's data is: `XDG_DATA_HOME`, or `.local/share` in `HOME`.
+/// Returns where the user's data is: `XDG_DATA_HOME`, or `.local/share` in `HOME`.
 ///
 /// ```
 /// use convoke_text::xdg;
@@ -18,7 +18,7 @@ pub fn data_folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf
     folder(variable, "XDG_DATA_HOME", ".local/share")
 }
 
-/// Where the user's settings are: `XDG_CONFIG_HOME`, or `.config` in `HOME`.
+/// Returns where the user's settings are: `XDG_CONFIG_HOME`, or `.config` in `HOME`.
 pub fn config_folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     folder(variable, "XDG_CONFIG_HOME", ".config")
 }

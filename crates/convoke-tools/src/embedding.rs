@@ -7,7 +7,7 @@ use convoke_core::{Embedder, Error};
 
 type Open = dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync;
 
-/// What compares meanings, if there is something; opened when it is first needed, once. Clones share it.
+/// An embedder that compares meanings, if there is one; opened when it is first needed, once. Clones share it.
 #[derive(Clone)]
 pub struct LazyEmbedder {
     open: Arc<Open>,
@@ -15,7 +15,7 @@ pub struct LazyEmbedder {
 }
 
 impl LazyEmbedder {
-    /// What this opens, which may block.
+    /// Makes one of what this opens, which may block.
     #[must_use]
     pub fn new(open: impl Fn() -> Option<Arc<dyn Embedder>> + Send + Sync + 'static) -> Self {
         Self { open: Arc::new(open), opened: Arc::default() }

@@ -1,9 +1,9 @@
-//! What is remembered, as a model is told it.
+//! Recollections: what is remembered, as a model is told it.
 
 use convoke_core::{Message, Role};
 use serde::{Deserialize, Serialize};
 
-/// What a memory gives for the words of now.
+/// The part of a memory that goes with the words of now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recollection {
     /// What was said at first, summed up.
@@ -40,7 +40,7 @@ impl Recollection {
         Self { recent: said.iter().filter_map(remark).collect(), ..Self::default() }
     }
 
-    /// What goes before the next message of a conversation: what was said last as it was said, and before that, as one message of
+    /// Returns what goes before the next message of a conversation: what was said last as it was said, and before that, as one message of
     /// the user's, what else is remembered. Instructions stay the surface's own.
     #[must_use]
     pub fn into_messages(mut self) -> Vec<Message> {
@@ -59,7 +59,7 @@ impl Recollection {
         self.summary.is_none() && self.recalled.is_empty() && self.recent.is_empty()
     }
 
-    /// What a model is told; empty if nothing is remembered. Whatever was said is indented, so that none of it can be taken for a part of
+    /// Returns what a model is told; empty if nothing is remembered. Whatever was said is indented, so that none of it can be taken for a part of
     /// what is said about it.
     ///
     /// ```

@@ -73,7 +73,7 @@ pub trait MemorySession: Send + Sync {
     }
 }
 
-/// What is to be summed up.
+/// The messages that are to be summed up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unsummarized {
     /// The summary so far, which the new one replaces.

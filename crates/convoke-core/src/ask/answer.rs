@@ -87,7 +87,7 @@ impl Answer {
         Self::new(Decision::Reject { reason: reason.into() })
     }
 
-    /// Not like this.
+    /// Makes an answer that wants it done otherwise.
     #[must_use]
     pub fn revise(text: impl Into<String>) -> Self {
         Self::new(Decision::Revise { text: text.into() })

@@ -148,7 +148,7 @@ impl ComposingScope<'_> {
         journal.map_or(Duration::ZERO, |journal| journal.index.time_used(self.path()))
     }
 
-    /// Whether the journal has the outcome of the effect that is begun next in this very scope: it happened before, whatever else
+    /// Returns whether the journal has the outcome of the effect that is begun next in this very scope: it happened before, whatever else
     /// has happened since.
     #[must_use]
     pub fn next_has_ended(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::intercept::Labels;
 use crate::journal::{Attachments, Draft, STEP_TIMEOUT};
 use crate::{ComposingScope, Digest, EffectKind, Error, Phase, RecordedOutcome};
 
-/// What a note is about. Each step has one of a kind.
+/// The subjects of notes. Each step has one of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StepNote {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crate::{Error, Scope};
 
 impl Scope {
-    /// Which way of doing something a run goes: a step whose code has changed asks here, and does what the version says. A run that
+    /// Returns which way of doing something a run goes: a step whose code has changed asks here, and does what the version says. A run that
     /// comes by for the first time goes the newest way; one whose journal already has something of this scope goes the oldest; and
     /// each stays with what it chose. **Durable.**
     ///

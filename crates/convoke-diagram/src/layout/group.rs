@@ -1,4 +1,4 @@
-//! What is directly in a group, laid out after what is in the groups below it.
+//! The layout of one group: what is directly in it, after what is in the groups below it.
 
 use super::layers::{Layers, Link, Rank, Vertex, leads_back};
 use super::route::{Ends, loop_beside};

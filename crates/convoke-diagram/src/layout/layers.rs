@@ -1,4 +1,4 @@
-//! Which layer everything is in. Between two boxes there is always a layer in which the texts of arrows have room.
+//! The layers: which one everything is in. Between two boxes there is always a layer in which the texts of arrows have room.
 
 use super::Size;
 

@@ -1,4 +1,4 @@
-//! Where everything is put: in layers from top to bottom, each group by itself and then as one box of what is around it.
+//! The layout of diagrams: in layers from top to bottom, each group by itself and then as one box of what is around it.
 //!
 //! - `layers`: which layer a box is in, and which points its arrows go through, so that arrows and their texts have room;
 //! - `order`: which of a layer comes first, so that few arrows cross;

@@ -1,4 +1,4 @@
-//! Which of a layer comes first: near what it is connected with, so that few arrows cross.
+//! The order within a layer: near what it is connected with, so that few arrows cross.
 
 use super::layers::{Layers, Neighbour};
 

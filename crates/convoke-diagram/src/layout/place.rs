@@ -1,4 +1,4 @@
-//! How far to the right everything is: as near to the middle of what it is connected with as its neighbours allow.
+//! Horizontal positions: as near to the middle of what something is connected with as its neighbours allow.
 
 use super::layers::Layers;
 use super::order::sweeps;

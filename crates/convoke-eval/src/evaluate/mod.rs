@@ -16,7 +16,7 @@ use crate::scenario::{Scenario, contains};
 /// So much of a text is shown.
 const SHOWN: usize = 80;
 
-/// What came of an assertion, or what it takes to know.
+/// The outcome of an assertion, or the judgement it takes to know it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Evaluated {
     /// This came of it.

@@ -1,4 +1,4 @@
-//! What stands for the world in a scenario: models, tools of clients, and people who answer.
+//! Reads what stands for the world in a scenario: models, tools of clients, and people who answer.
 
 use std::collections::BTreeMap;
 

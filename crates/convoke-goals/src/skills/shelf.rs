@@ -105,7 +105,7 @@ impl SkillShelf {
         self.skills.is_empty()
     }
 
-    /// What somebody with these tools is told about the skills; empty if there are none.
+    /// Returns what somebody with these tools is told about the skills; empty if there are none.
     #[must_use]
     pub fn introduction(&self, tools: &Toolset) -> String {
         text::introduction(self, tools.get(super::TOOL).is_some())
@@ -124,7 +124,7 @@ impl SkillShelf {
 }
 
 impl SkillShelf {
-    /// Why a call must not be made, if a skill does not allow it that is in use in a conversation.
+    /// Returns why a call must not be made, if a skill does not allow it that is in use in a conversation.
     #[must_use]
     pub fn refusal(&self, conversation: &Transcript, call: &ToolCall) -> Option<String> {
         ActiveSkills::new(self).refusal(conversation, call)

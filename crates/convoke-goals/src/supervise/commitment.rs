@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is going to be done, said before it is.
+/// The commitment to what is going to be done, made before it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Commitment {
@@ -48,7 +48,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// As prompts and events call it.
+    /// Returns its name in prompts and events.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Confidence {
     }
 }
 
-/// How what was done compares with what was said before.
+/// The comparison of what was done with the commitment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Assessment {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Referee, Strategy};
 
-/// Somebody who can be asked.
+/// An agent that can be asked.
 #[derive(Clone)]
 pub struct Agent {
     pub(super) id: String,
@@ -59,7 +59,7 @@ pub struct Skill {
     pub tags: Vec<String>,
 }
 
-/// How an agent can be talked to.
+/// The ways in which an agent can be talked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
@@ -140,7 +140,7 @@ impl Agent {
         &self.id
     }
 
-    /// What others see of it.
+    /// Returns what others see of it.
     #[must_use]
     pub fn as_card(&self) -> &AgentCard {
         &self.card

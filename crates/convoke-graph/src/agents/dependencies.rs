@@ -1,11 +1,11 @@
-//! What strategies need, by name and type.
+//! Dependencies of strategies, by name and type.
 
 use std::any::{Any, type_name};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What strategies need, by name and type.
+/// The dependencies of strategies, by name and type.
 ///
 /// ```
 /// use convoke_graph::agents::{Dependencies, DependencyError};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Dependencies(BTreeMap<String, Arc<dyn Any + Send + Sync>>);
 
-/// Why a dependency cannot be had.
+/// The reasons why a dependency cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DependencyError {

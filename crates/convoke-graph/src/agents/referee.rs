@@ -14,7 +14,7 @@ pub trait Referee: Send + Sync {
     fn judge<'a>(&'a self, scope: &'a Scope, board: &'a Board) -> BoxFuture<'a, Result<Verdict, Error>>;
 }
 
-/// What a referee says. Of several referees, one that discards wins over all others, and one that wants a revision over those that
+/// The verdict of a referee. Of several, one that discards wins over all others, and one that wants a revision over those that
 /// accept; the first of its kind says why.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,10 +1,10 @@
-//! What an agent is asked.
+//! Requests to agents.
 
 use convoke_core::{Message, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What an agent is asked.
+/// The request that an agent is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Request {

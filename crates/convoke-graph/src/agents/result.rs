@@ -1,4 +1,4 @@
-//! What came of a request.
+//! Results of requests.
 
 use convoke_core::store::RunStatus;
 use convoke_core::{Error, Message, Outcome, Part, Role, RunId, Usage};
@@ -10,7 +10,7 @@ use super::{Agent, Verdict};
 use crate::Board;
 use crate::board::{INTERRUPTED_NODE, MAIN_CHANNEL};
 
-/// Where a request stands.
+/// The status of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -74,7 +74,7 @@ pub struct Artifact {
     pub parts: Vec<Part>,
 }
 
-/// What came of a request, whatever became of it.
+/// The result of a request, whatever became of it.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct AgentResult {
@@ -135,7 +135,7 @@ impl AgentResult {
         }
     }
 
-    /// Whether it counts, and is remembered: it completed, and no referee discarded it.
+    /// Returns whether it counts, and is remembered: it completed, and no referee discarded it.
     #[must_use]
     pub fn is_committed(&self) -> bool {
         self.status == Status::Completed && !matches!(self.verdict, Verdict::Discard(_))

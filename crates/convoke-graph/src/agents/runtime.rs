@@ -40,7 +40,7 @@ pub struct Agents {
     is_stopped: Arc<AtomicBool>,
 }
 
-/// Why a request was not run. How a run ended is no such error: that is in its result.
+/// The reasons why a request was not run. How a run ended is no such error: that is in its result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -198,7 +198,7 @@ impl Agents {
         }
     }
 
-    /// What agents have to do, have done and wait for.
+    /// Returns what agents have to do, have done and wait for.
     ///
     /// # Errors
     /// If there is no store.

@@ -30,7 +30,7 @@ const JOB: &str = "job";
 /// The label of tasks with what began them.
 const BEGUN_BY: &str = "begun-by";
 
-/// When a task is begun.
+/// The time when a task is begun.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum When {

@@ -10,7 +10,7 @@ use crate::{Board, CompiledGraph, GraphDefinition, GraphEquipment, NodeTypes};
 /// The dependency with what the nodes of graphs work with, a [`GraphEquipment`].
 pub const GRAPH_EQUIPMENT: &str = "graph.equipment";
 
-/// How an agent goes about requests.
+/// The way in which an agent goes about requests.
 pub trait Strategy: Send + Sync {
     /// What kind of strategy it is.
     fn kind(&self) -> &str;

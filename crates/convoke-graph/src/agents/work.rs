@@ -1,4 +1,4 @@
-//! What a request comes to: an agent's strategy, with what is remembered of the conversation before it and referees after it.
+//! The work on a request: an agent's strategy, with what is remembered of the conversation before it and referees after it.
 //!
 //! All of it is part of the run. So a request remembers, and is judged, the same whoever goes on with it, in whichever process.
 
@@ -34,7 +34,7 @@ pub(super) struct Work {
 }
 
 impl Graph {
-    /// It as a workflow that remembers what is said on boards which [say under which name](Board::remember_as). Without memories
+    /// Makes it a workflow that remembers what is said on boards which [say under which name](Board::remember_as). Without memories
     /// such boards are refused.
     #[must_use]
     pub fn remembering(self, memories: Option<Arc<dyn Memories>>) -> Workflow<Board> {

@@ -1,4 +1,4 @@
-//! What a node changed: the difference between two boards.
+//! The change that a node made: the difference between two boards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -66,7 +66,7 @@ struct Channel {
     inherited: usize,
 }
 
-/// Why something is not written to a board.
+/// The reasons why something is not written to a board.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoardError {
@@ -275,7 +275,7 @@ impl Board {
         Arc::make_mut(&mut self.channels).entry(name.into()).or_default()
     }
 
-    /// What the models of the run used so far.
+    /// Returns what the models of the run used so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.typed(USAGE).unwrap_or_default()

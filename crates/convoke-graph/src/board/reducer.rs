@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 
 use super::{TOOL_CALLS, USAGE};
 
-/// How the values are put together that branches gave the same variable.
+/// The ways to put together the values that branches gave the same variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

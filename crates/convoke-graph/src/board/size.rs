@@ -1,4 +1,4 @@
-//! How much a board holds: values made of copies of other values grow faster than any machine has memory, and what is nested
+//! The size limit of a board: values made of copies of other values grow faster than any machine has memory, and what is nested
 //! without end can be neither dropped nor read again.
 
 use serde_json::Value;

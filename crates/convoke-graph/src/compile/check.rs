@@ -1,4 +1,4 @@
-//! What makes a graph impossible to run.
+//! Errors of graphs: what makes one impossible to run.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -111,7 +111,7 @@ pub fn read(text: &str, types: &NodeTypes) -> (Option<CompiledGraph>, Vec<Findin
     (graph.filter(|_| !findings.iter().any(Finding::is_error)), findings)
 }
 
-/// Whether a text looks like a graph: an object, in JSON or YAML, with `nodes` and an `entry`.
+/// Returns whether a text looks like a graph: an object, in JSON or YAML, with `nodes` and an `entry`.
 #[must_use]
 pub fn looks_like_a_graph(text: &str) -> bool {
     let fields = ["nodes", "entry"];
@@ -137,7 +137,7 @@ impl CompiledGraph {
         }
     }
 
-    /// What it was compiled from.
+    /// Returns what it was compiled from.
     #[must_use]
     pub fn definition(&self) -> &GraphDefinition {
         &self.definition
@@ -163,7 +163,7 @@ impl CompiledGraph {
         files
     }
 
-    /// Whether some node of it asks a model and does not say which.
+    /// Returns whether some node of it asks a model and does not say which.
     #[must_use]
     pub fn needs_model(&self) -> bool {
         let asks = |node: &CompiledNode| {
@@ -173,7 +173,7 @@ impl CompiledGraph {
         self.nodes.iter().any(asks) || self.graphs.values().any(|graph| graph.needs_model())
     }
 
-    /// What is known of its shape.
+    /// Returns what is known of its shape.
     #[must_use]
     pub fn metadata(&self) -> Metadata {
         let successors = self.successors();
@@ -211,7 +211,7 @@ impl CompiledGraph {
     }
 }
 
-/// What is known of the shape of a graph.
+/// The facts about the shape of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Metadata {

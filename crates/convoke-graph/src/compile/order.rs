@@ -1,4 +1,4 @@
-//! Which nodes wait for which: what makes a join run once.
+//! The order of nodes: which wait for which, so that a join runs once.
 //!
 //! A node that was reached waits as long as a path is under way that may still reach it. In a loop that would be for ever, so a
 //! loop is taken round by round: its first node waits for everything that is still in the loop, and the others for what may reach

@@ -14,7 +14,7 @@ fn is_computed(kind: &str) -> bool {
 }
 
 impl CompiledGraph {
-    /// What it is, as JSON.
+    /// Returns what it is, as JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut outline = serde_json::to_value(&self.definition).unwrap_or_default();
@@ -22,7 +22,7 @@ impl CompiledGraph {
         outline
     }
 
-    /// What it is, for people to read.
+    /// Returns what it is, for people to read.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("graph {}\n", self.definition.name);
@@ -47,13 +47,13 @@ impl CompiledGraph {
         text
     }
 
-    /// What it is, as a diagram.
+    /// Returns what it is, as a diagram.
     #[must_use]
     pub fn to_diagram(&self) -> Diagram {
         self.drawn(None)
     }
 
-    /// What it is, as a diagram with the way that a run took: how often it came to each node, and how often it took each edge. Nodes
+    /// Returns what it is, as a diagram with the way that a run took: how often it came to each node, and how often it took each edge. Nodes
     /// that are not over are [active](Mark::Active).
     #[must_use]
     pub fn to_diagram_of(&self, way: &GraphWay) -> Diagram {

@@ -1,4 +1,4 @@
-//! What nodes read and nobody writes, and what does not fit together.
+//! Warnings about ports: what nodes read and nobody writes, and what does not fit together.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 

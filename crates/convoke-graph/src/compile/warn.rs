@@ -1,4 +1,4 @@
-//! What looks wrong with a graph that can be run.
+//! Warnings about graphs that can be run.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

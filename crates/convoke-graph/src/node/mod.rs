@@ -1,4 +1,4 @@
-//! What nodes do. A type of node is a file, or a part of one, of the same shape: a configuration that is a Rust type, and what is
+//! Types of nodes. Each is a file, or a part of one, of the same shape: a configuration that is a Rust type, and what is
 //! done with it.
 //!
 //! **What a node must never do.** Touch anything but the board it is given and the world through its scope.
@@ -29,7 +29,7 @@ pub use workflow::{NestedWorkflow, WorkflowSource};
 
 use crate::{Board, CompiledGraph};
 
-/// What the nodes of a graph work with.
+/// The equipment that the nodes of a graph work with.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct GraphEquipment {
@@ -98,7 +98,7 @@ impl GraphEquipment {
     }
 }
 
-/// Where a node is being built.
+/// The site in a graph where a node is being built.
 #[non_exhaustive]
 pub struct NodeSite<'a> {
     /// The node's id.

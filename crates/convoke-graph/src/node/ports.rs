@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::Board;
 use crate::board::MAIN_CHANNEL;
 
-/// What goes through a port.
+/// The type of what goes through a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PortType {
@@ -30,7 +30,7 @@ pub enum PortType {
 }
 
 impl PortType {
-    /// Whether a port of this type takes what comes from one of another.
+    /// Returns whether a port of this type takes what comes from one of another.
     #[must_use]
     pub fn accepts(self, given: Self) -> bool {
         self == given
@@ -65,7 +65,7 @@ impl Port {
     }
 }
 
-/// What a node reads and writes.
+/// The variables that a node reads and writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Ports {

@@ -1,4 +1,4 @@
-//! Which branches are open: from a fork until everything that came of it is together again, or was given up.
+//! Open branches: from a fork until everything that came of it is together again, or was given up.
 //!
 //! What a branch says meanwhile is speculative: another branch may fail, or end this one. So nodes say which branches they are in, and
 //! once it is known, what became of each branch is told, once: accepted with the others, in their order, or cancelled.

@@ -53,7 +53,7 @@ impl CompiledGraph {
 }
 
 impl Graph {
-    /// It as a workflow that can be started.
+    /// Makes it a workflow that can be started.
     #[must_use]
     pub fn workflow(self) -> Workflow<Board> {
         Workflow::new(self)

@@ -1,4 +1,4 @@
-//! Which node runs when.
+//! The schedule of nodes: which one runs when.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;

@@ -15,7 +15,7 @@ const SINCE: usize = 12;
 /// What stands between facts.
 const BETWEEN: &str = " · ";
 
-/// How a record is set in lines.
+/// The layout of a record in lines.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordLines<'a> {
     /// The run.

@@ -6,7 +6,7 @@ use convoke_text::columns;
 
 use crate::{Tone, text};
 
-/// What gives pieces of text the look of their tone: escape sequences on a terminal, nothing in a file.
+/// The painter that gives pieces of text the look of their tone: escape sequences on a terminal, nothing in a file.
 pub trait Paint: Copy {
     /// The piece as it is written.
     fn paint(self, tone: Tone, text: &str) -> String;

@@ -10,7 +10,7 @@ const GAP: usize = 2;
 /// Before a column is left out, prose is given as much room as this.
 const COMFORTABLE: usize = 20;
 
-/// Where the text of a column stands.
+/// The alignment of the text of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// At its beginning.

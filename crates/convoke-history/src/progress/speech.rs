@@ -1,4 +1,4 @@
-//! What a conversation says, for the person who talks with it, while it is said.
+//! The speech of a conversation, for the person who talks with it, while it is said.
 
 use convoke_core::{Event, EventKind};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{Tone, text};
 /// calls in is deeper, and is not said to the person.
 const OWN_CALL: usize = 4;
 
-/// What is said, and where the conversation goes.
+/// The words that are said, and where the conversation goes.
 #[derive(Debug, Default)]
 pub struct Speech {
     /// Whether words are shown as they come. Between lines of a log they are shown whole.

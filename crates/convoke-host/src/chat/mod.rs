@@ -33,7 +33,7 @@ pub use stored::{ChatError, ContinuedChat, StoredChat};
 /// The workflow's name.
 pub const NAME: &str = "chat";
 
-/// What the person is asked, again and again.
+/// The question that the person is asked, again and again.
 pub const TURN: &str = "What next?";
 
 /// After how many turns the run continues.
@@ -71,7 +71,7 @@ pub struct Chat {
 }
 
 impl Chat {
-    /// What a stored conversation began with.
+    /// Reads what a stored conversation began with.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -89,7 +89,7 @@ impl Chat {
     }
 }
 
-/// What a conversation is held with.
+/// The parts that a conversation is held with.
 #[derive(Clone)]
 pub struct ChatParts {
     /// Who answers.

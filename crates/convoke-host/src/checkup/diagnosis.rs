@@ -32,7 +32,7 @@ impl Diagnosis<'_> {
         self.choice.model.is_some() && !matches!(self.trial, Some(Err(_)))
     }
 
-    /// Why agents cannot work here, if they cannot.
+    /// Returns why agents cannot work here, if they cannot.
     #[must_use]
     pub fn failure(self) -> Option<FailureReport> {
         if let Some(Err(failure)) = self.trial {

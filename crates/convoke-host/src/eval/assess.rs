@@ -1,4 +1,4 @@
-//! What a scenario asserts of a run and its file declares, compared with what happened, and judged.
+//! Assesses a run: what its scenario asserts and its file declares, compared with what happened, and judged.
 
 use std::sync::Arc;
 

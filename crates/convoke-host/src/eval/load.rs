@@ -177,7 +177,7 @@ impl LoadedScenario {
         self.diagnostics.sort();
     }
 
-    /// What it says.
+    /// Returns what it says.
     ///
     /// # Errors
     /// If it has mistakes.

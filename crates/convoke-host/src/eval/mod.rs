@@ -57,7 +57,7 @@ const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
 /// Is told of each run when it is over: the scenario, and what came of the run.
 pub type TrialObserver = Arc<dyn Fn(&Scenario, &RunReport) + Send + Sync>;
 
-/// How scenarios are run.
+/// The options for running scenarios.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct EvalOptions {
@@ -116,7 +116,7 @@ impl EvalOptions {
         }
     }
 
-    /// What is said when `by` stopped an eval of which these trials were over, by the names of their scenarios. Runs that were under
+    /// Returns what is said when `by` stopped an eval of which these trials were over, by the names of their scenarios. Runs that were under
     /// way are stopped, and can be gone on with.
     pub fn interrupted(&self, by: &str, scenarios: &[LoadedScenario], done: &[String]) -> FailureReport {
         let (mut runs, mut left) = (0, Vec::new());

@@ -1,4 +1,4 @@
-//! Where the replies of a scenario come from.
+//! The models of a scenario: where its replies come from.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What happened in a run, told again from its journal, for assertions.
+//! Observes what happened in a run, from its journal, for assertions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who says the words and gives the answers of a scenario.
+//! The person of a scenario, who says its words and gives its answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

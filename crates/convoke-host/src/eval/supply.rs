@@ -1,4 +1,4 @@
-//! What a suspended run is given: the events and results of tools that the scenario has for it.
+//! Supplies a suspended run with the events and results of tools that the scenario has for it.
 
 use std::sync::Arc;
 

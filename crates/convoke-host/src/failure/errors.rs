@@ -1,4 +1,4 @@
-//! What can be done about each error.
+//! Hints: what can be done about each error.
 
 use std::path::Path;
 

@@ -33,7 +33,7 @@ pub enum FailureKind {
     UsedUp,
 }
 
-/// What is wrong with a file of the user's.
+/// The problems of a file of the user's.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FileProblems {
@@ -46,7 +46,7 @@ pub enum FileProblems {
 }
 
 impl FileProblems {
-    /// What is wrong with files that are run.
+    /// Returns what is wrong with files that are run.
     pub fn of_files<'a>(files: impl IntoIterator<Item = (&'a Source, &'a Diagnostics)>) -> Self {
         let files = files.into_iter().map(|(source, diagnostics)| json!(to_json(source, diagnostics)));
         Self::Definition(files.collect())
@@ -99,17 +99,17 @@ impl FailureReport {
         Self { kind, problems: None, message: message.into(), details, hints, holder: None }
     }
 
-    /// What was asked for cannot be done.
+    /// Makes a report that what was asked for cannot be done.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Failed, message)
     }
 
-    /// What was asked for makes no sense.
+    /// Makes a report that what was asked for makes no sense.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Usage, message)
     }
 
-    /// It is not there.
+    /// Makes a report that something is not there.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(FailureKind::NotFound, message)
     }

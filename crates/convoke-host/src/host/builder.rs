@@ -24,7 +24,7 @@ pub struct HostBuilder {
     downloads: DownloadObserver,
 }
 
-/// What messages call a file that is no Agentfile, by its name and what is in it: `pack`, `graph`.
+/// Returns what messages call a file that is no Agentfile, by its name and what is in it: `pack`, `graph`.
 #[must_use]
 pub fn other_kind(name: &str, bytes: &[u8]) -> Option<&'static str> {
     let kinds = own_kinds();

@@ -147,7 +147,7 @@ impl Host {
         mcp::start(self.setting(), policies, servers).await
     }
 
-    /// What this process knows about models.
+    /// Returns what this process knows about models.
     ///
     /// # Errors
     /// If the keys cannot be read.

@@ -28,7 +28,7 @@ use crate::{HostError, Manifest, RunOrigin, can_go_on};
 const ATTENDED_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Host {
-    /// What a stored run was started from, if it is of a kind that this host knows.
+    /// Returns what a stored run was started from, if it is of a kind that this host knows.
     ///
     /// # Errors
     /// If it is not.

@@ -1,4 +1,4 @@
-//! What a pack names besides: JSON Schemas, workflows that its tools are, folders of skills.
+//! Files that a pack names: JSON Schemas, workflows that its tools are, folders of skills.
 
 use std::sync::Arc;
 

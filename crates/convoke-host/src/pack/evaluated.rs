@@ -1,4 +1,4 @@
-//! What scenarios need to know of a pack and of its runs.
+//! Facts about a pack and its runs, for scenarios.
 
 use std::collections::BTreeSet;
 

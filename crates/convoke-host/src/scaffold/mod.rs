@@ -24,7 +24,7 @@ pub struct ProjectPlan {
     pub watcher: Watcher,
 }
 
-/// Who looks at results.
+/// The watchers of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watcher {
     /// Nobody.

@@ -33,7 +33,7 @@ pub use move_runs::{MoveError, MovedRuns, move_runs};
 pub use project_folder::{KeptProject, make_place, must_be_own, projects, related_projects};
 pub use send::{check_mail, client_calls, send};
 
-/// Whether the store in a file has a run with an id that begins so. A file that is not there, or was never made a store, has none.
+/// Returns whether the store in a file has a run with an id that begins so. A file that is not there, or was never made a store, has none.
 ///
 /// # Errors
 /// If it is no store of ours, or cannot be read.

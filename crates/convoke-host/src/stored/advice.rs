@@ -1,4 +1,4 @@
-//! What can be done about a stored run, in words, with the commands that do it.
+//! Advice about a stored run: what can be done about it, in words, with the commands that do it.
 
 use convoke_core::store::RunRecord;
 use convoke_core::{EffectKind, RunStatus};
@@ -11,7 +11,7 @@ use crate::failure::FailureReport;
 use crate::{GoOnOptions, Host, HostError, Manifest, can_go_on, is_cancelled_for_good};
 
 impl StoredRuns {
-    /// What to do next about a run that somebody looks at; `None` if there is nothing to do, or its questions say it.
+    /// Returns what to do next about a run that somebody looks at; `None` if there is nothing to do, or its questions say it.
     #[must_use]
     pub fn next_step(&self, history: &History) -> Option<String> {
         let record = &history.record;
@@ -59,7 +59,7 @@ impl StoredRuns {
         format!("to let it go on, {}", self.resuming(record))
     }
 
-    /// How to have another end where resuming gives the same one: a run that a person or a supervisor ended has that decision in its
+    /// Returns how to have another end where resuming gives the same one: a run that a person or a supervisor ended has that decision in its
     /// journal, and one that was cancelled for good is resumed by nothing.
     #[must_use]
     pub fn fork_instead(&self, history: &History) -> Option<String> {
@@ -79,7 +79,7 @@ impl StoredRuns {
         Some(format!("resuming it comes to the same end; to decide otherwise, `{fork}` makes a run {again}"))
     }
 
-    /// Why a run did not complete that nobody works on any more, and what can be done about it; `None` if it did, or waits for
+    /// Returns why a run did not complete that nobody works on any more, and what can be done about it; `None` if it did, or waits for
     /// somebody.
     #[must_use]
     pub fn why_stopped(&self, history: &History) -> Option<FailureReport> {

@@ -67,7 +67,7 @@ impl StoredRuns {
             .hint("to try another answer, fork the run at the question once it has gone on")
     }
 
-    /// That an answer is by somebody whom the question is not for. Nothing here can prove who somebody is, so this is only a word of
+    /// Says that an answer is by somebody whom the question is not for. Nothing here can prove who somebody is, so this is only a word of
     /// warning.
     #[must_use]
     pub fn outsider(&self, pending: &PendingQuestion, answer: &Answer) -> Option<String> {
@@ -80,7 +80,7 @@ impl StoredRuns {
         })
     }
 
-    /// What becomes of a run after an answer to this question, if it is still open.
+    /// Returns what becomes of a run after an answer to this question, if it is still open.
     #[must_use]
     pub fn after_answer(&self, history: &History, open: Option<&OpenQuestion>) -> String {
         let record = &history.record;

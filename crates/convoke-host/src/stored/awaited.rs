@@ -22,7 +22,7 @@ impl StoredRuns {
         history.awaited().iter().flat_map(|awaited| call_lines(&send, awaited, width)).collect()
     }
 
-    /// What becomes of a run after something was sent to it on this channel.
+    /// Returns what becomes of a run after something was sent to it on this channel.
     #[must_use]
     pub fn after_mail(&self, record: &RunRecord, channel: &str) -> String {
         match (&record.holder, record.status) {

@@ -83,7 +83,7 @@ impl StoredRuns {
         format!("convoke --store {store} {}", resume_words(run, kept))
     }
 
-    /// How to let a run go on. A fork has the record of the run it is of, but for its id.
+    /// Says how to let a run go on. A fork has the record of the run it is of, but for its id.
     #[must_use]
     pub fn resuming(&self, record: &RunRecord) -> String {
         let RunRecord { id: run, workflow, .. } = record;

@@ -73,7 +73,7 @@ impl StoredRuns {
         })
     }
 
-    /// That there is a run of this id already, where a new one was to have it.
+    /// Reports that there is a run of this id already, where a new one was to have it.
     pub fn taken(&self, run: &RunId) -> FailureReport {
         let resume = self.about("resume", run, "");
         FailureReport::failed(format!("there is a run `{run}` already"))

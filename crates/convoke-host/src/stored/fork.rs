@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::StoredRuns;
 use crate::failure::FailureReport;
 
-/// What stands in a fork instead of what an effect gave.
+/// The replacement that stands in a fork for what an effect gave.
 #[derive(Debug, Clone, Copy)]
 pub enum Instead<'a> {
     /// What a model or a tool said.

@@ -58,7 +58,7 @@ pub struct StoredRuns {
     option: String,
 }
 
-/// What is to be done with a store.
+/// The use that is made of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreUse {
     /// It is only read. One that is not there is not made.

@@ -1,4 +1,4 @@
-//! What a run of a file came to, as a document and in words, and what can be done if it is not what was hoped for.
+//! The report of a run of a file, as a document and in words, and what can be done if it is not what was hoped for.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use super::{StoredRuns, divergence};
 use crate::failure::{FailureKind, FailureReport};
 use crate::{Definition, HostError, Manifest, PreparedRun, is_cancelled_for_good};
 
-/// What the user should know about a run in which a model did not say what it used.
+/// The note about a run in which a model did not say what it used.
 pub const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
                              back, and limits hold by that";
 
-/// What a run is of.
+/// The source of a run.
 #[derive(Clone, Copy)]
 pub struct RunSource<'a> {
     /// The file.
@@ -33,7 +33,7 @@ impl<'a> From<&'a PreparedRun> for RunSource<'a> {
     }
 }
 
-/// What a run came to, whoever is told and how.
+/// The report of what a run came to, whoever is told and how.
 #[non_exhaustive]
 pub struct RunReport<'a> {
     outcome: &'a Outcome<Value>,

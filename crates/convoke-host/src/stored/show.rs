@@ -8,7 +8,7 @@ use convoke_machine::conversation::Way;
 
 use super::StoredRuns;
 
-/// How much of a run is shown.
+/// The parts of a run that are shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShownParts {
     /// Whole texts instead of one line each.

@@ -12,7 +12,7 @@ use super::View;
 /// So many of the files that were left out are listed.
 const MOST_LISTED: usize = 20;
 
-/// What became of documents that were added.
+/// The results of adding documents.
 #[derive(Debug)]
 pub struct AddedDocuments<'a> {
     /// The name of the knowledge.

@@ -1,4 +1,4 @@
-//! What is shown of other things than runs: each as a document for programs, and as lines for people.
+//! Views of other things than runs: each as a document for programs, and as lines for people.
 //!
 //! A file for each kind of thing. Nothing here finds anything out: what is shown is made by whoever knows it.
 

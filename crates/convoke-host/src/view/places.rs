@@ -1,4 +1,4 @@
-//! Where the files of a user and of projects are.
+//! The places of a user's files and of projects.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::View;
 use crate::store::KeptProject;
 
-/// Where files are looked for here.
+/// The places where files are looked for here.
 #[derive(Debug)]
 pub struct Places<'a> {
     /// Those of the configuration.

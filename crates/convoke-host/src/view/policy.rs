@@ -1,4 +1,4 @@
-//! What policies decide about calls, and everything that holds.
+//! Decisions of policies about calls, and everything that holds.
 
 use convoke_history::Tone;
 use convoke_history::lines::Rich;

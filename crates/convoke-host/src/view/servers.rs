@@ -87,5 +87,5 @@ impl View for ServerList {
     }
 }
 
-/// What is said where no servers are configured.
+/// The note where no servers are configured.
 pub const NO_SERVERS: &str = "no MCP servers are configured; `convoke mcp add NAME -- COMMAND` adds one";

@@ -1,4 +1,4 @@
-//! What is configured, with where each value comes from, and which services have keys.
+//! Settings, with where each value comes from, and which services have keys.
 
 use convoke_config::{Config, ListedSetting, Problem};
 use convoke_history::Tone;

@@ -12,7 +12,7 @@ use super::{ComposedWork, MachineState};
 pub use crate::pack::Direction;
 use crate::workflow::{Compiled, CompiledState, Context};
 
-/// What is known when a state is to speak.
+/// The facts that are known when a state is to speak.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Situation<'a> {
@@ -30,7 +30,7 @@ pub struct Situation<'a> {
     pub said: &'a Transcript,
 }
 
-/// How a state speaks.
+/// The way in which a state speaks.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Activation {
@@ -151,7 +151,7 @@ pub(super) fn broken(validators: &[Validator], direction: Direction, text: &str)
     broken
 }
 
-/// Why a state cannot speak.
+/// The reason why a state cannot speak.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("state `{state}` cannot speak with prompt `{prompt}`: {reason}")]
 #[non_exhaustive]

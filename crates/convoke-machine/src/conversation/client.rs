@@ -6,10 +6,10 @@ use convoke_core::{Error, EventKind, Message, Part, Scope, ToolCall, ToolResult}
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What listeners hear when a client is to execute calls, under the name of the Go program.
+/// The event for listeners when a client is to execute calls, under the name of the Go program.
 pub const CLIENT_REQUEST: &str = "tool.client.request";
 
-/// What listeners hear when something was sent that is no result.
+/// The event for listeners when something was sent that is not a result.
 pub const CLIENT_REFUSED: &str = "tool.client.refused";
 
 /// Calls whose results a client has not sent yet, as a run that waits for them [describes](Scope::receive_expected) what it expects.
@@ -33,7 +33,7 @@ pub struct ClientCall {
     pub arguments: Value,
 }
 
-/// What a client says of a call that it has executed.
+/// The result that a client reports of a call that it has executed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ClientResult {

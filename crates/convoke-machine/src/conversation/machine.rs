@@ -183,7 +183,7 @@ impl Machine {
         self
     }
 
-    /// What it moves in.
+    /// Returns what it moves in.
     #[must_use]
     pub fn compiled(&self) -> &Compiled {
         &self.compiled

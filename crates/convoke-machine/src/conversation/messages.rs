@@ -9,7 +9,7 @@ use crate::workflow::{CompiledState, Persistence};
 const SUMMED_UP: usize = 10;
 const LONGEST: usize = 200;
 
-/// What becomes of the messages when another state is entered.
+/// The policies for the messages when another state is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub enum MessagePolicy {
 }
 
 impl MessagePolicy {
-    /// What a state wants unless somebody says otherwise: one that is transient begins anew.
+    /// Returns what a state wants unless somebody says otherwise: one that is transient begins anew.
     #[must_use]
     pub fn of(state: &CompiledState) -> Self {
         match state.persistence {
@@ -53,7 +53,7 @@ pub(super) fn carried_over(
     }
 }
 
-/// What was said in a state, in a few lines: a header, then the last messages that have text; empty if nothing was.
+/// Returns what was said in a state, in a few lines: a header, then the last messages that have text; empty if nothing was.
 pub fn summary<'a>(state: &str, messages: impl IntoIterator<Item = &'a Message>) -> String {
     let messages: Vec<&Message> = messages.into_iter().collect();
     if messages.is_empty() {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::workflow::{Context, Status};
 
-/// Whether there is more to come after the first answer.
+/// The choice whether there is more to come after the first answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

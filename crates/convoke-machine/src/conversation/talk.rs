@@ -11,7 +11,7 @@ use super::state::{MachineState, Talk};
 use super::wait::Arrival;
 use crate::workflow::{Act, Command, Context, Orchestration, Status, WorkflowError, WorkflowEvent, advance};
 
-/// What the person is asked, again and again.
+/// The question that the person is asked, again and again.
 pub const TURN: &str = "What next?";
 
 /// A conversation under way.

@@ -121,20 +121,20 @@ impl Way {
         Self::of(compiled, &context)
     }
 
-    /// How often a state was entered.
+    /// Returns how often a state was entered.
     #[must_use]
     pub fn visits(&self, state: &str) -> u64 {
         self.states.iter().find(|known| known.state == state).map_or(0, |known| known.visits)
     }
 
-    /// How often an event led out of a state.
+    /// Returns how often an event led out of a state.
     #[must_use]
     pub fn taken(&self, from: &str, event: &str) -> u64 {
         let taken = self.transitions.iter().filter(|taken| taken.from == from && taken.event == event);
         taken.map(|taken| taken.times).sum()
     }
 
-    /// How often another state was entered because this one had been entered often enough.
+    /// Returns how often another state was entered because this one had been entered often enough.
     #[must_use]
     pub fn redirected(&self, state: &str) -> u64 {
         let taken = self.transitions.iter().filter(|taken| taken.instead_of.iter().any(|name| name == state));

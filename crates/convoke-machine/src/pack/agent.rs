@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::CompiledPack;
 use super::model::AgentDefinition;
 
-/// What the names of tools begin with that are agents of a pack.
+/// The beginning of the names of tools that are agents of a pack.
 pub const AGENT: &str = "a2a__";
 
-/// How an agent presents itself.
+/// The card with which an agent presents itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

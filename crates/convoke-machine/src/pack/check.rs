@@ -1,4 +1,4 @@
-//! What is wrong with a pack though each part of it is well-formed: names that nothing has, rules between fields, and what has
+//! Checks of a pack whose parts are well-formed: names that nothing has, rules between fields, and what has
 //! no effect.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -49,7 +49,7 @@ impl CompiledPack {
         Some(Self { document, pack, prompts, workflow, compatibility, schemas: BTreeMap::new() })
     }
 
-    /// What it says.
+    /// Returns what it says.
     #[must_use]
     pub fn model(&self) -> &Pack {
         &self.pack
@@ -61,7 +61,7 @@ impl CompiledPack {
         &self.document
     }
 
-    /// What the two dialects of the format say about it.
+    /// Returns what the two dialects of the format say about it.
     #[must_use]
     pub fn compatibility(&self) -> &Compatibility {
         &self.compatibility
@@ -167,7 +167,7 @@ impl CompiledPack {
         if violations.is_empty() { Ok(()) } else { Err(violations) }
     }
 
-    /// How its agents present themselves, by their names.
+    /// Returns how its agents present themselves, by their names.
     #[must_use]
     pub fn agent_cards(&self) -> IndexMap<String, AgentCard> {
         let agents = self.pack.agents.iter().flat_map(|agents| &agents.members);

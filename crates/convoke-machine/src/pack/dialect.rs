@@ -83,7 +83,7 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// What each dialect says about a pack. What only one of them refuses is no mistake here.
+/// The opinions of the dialects about a pack. What only one of them refuses is no mistake here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Compatibility {
@@ -95,13 +95,13 @@ impl Compatibility {
         Self { refusals }
     }
 
-    /// Whether a dialect accepts the pack.
+    /// Returns whether a dialect accepts the pack.
     #[must_use]
     pub fn accepts(&self, dialect: Dialect) -> bool {
         self.refusals_of(dialect).next().is_none()
     }
 
-    /// Why a dialect does not accept it.
+    /// Returns why a dialect does not accept it.
     pub fn refusals_of(&self, dialect: Dialect) -> impl Iterator<Item = &Refusal> {
         self.refusals.iter().filter(move |refusal| refusal.dialect == dialect)
     }

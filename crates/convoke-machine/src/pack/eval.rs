@@ -1,4 +1,4 @@
-//! Which evals hold for a prompt, and which turns and sessions are a sample.
+//! The evals of a prompt, and which turns and sessions are a sample.
 
 use super::model::Eval;
 
@@ -21,7 +21,7 @@ pub fn merged(pack: &[Eval], prompt: &[Eval]) -> Vec<Eval> {
 }
 
 impl Eval {
-    /// Whether it is due after a turn. Sampling is decided by the session and the turn alone, so it is the same wherever it is
+    /// Returns whether it is due after a turn. Sampling is decided by the session and the turn alone, so it is the same wherever it is
     /// decided.
     #[must_use]
     pub fn is_due_after_turn(&self, session: &str, turn: u64) -> bool {
@@ -33,7 +33,7 @@ impl Eval {
             }
     }
 
-    /// Whether it is due at the end of a session.
+    /// Returns whether it is due at the end of a session.
     #[must_use]
     pub fn is_due_at_end(&self, session: &str) -> bool {
         self.enabled

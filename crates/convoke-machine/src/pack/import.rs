@@ -4,7 +4,7 @@
 
 use super::document::{Content, Entry, Node, parse};
 
-/// Why files do not make a pack.
+/// The reason why files do not make a pack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 #[non_exhaustive]

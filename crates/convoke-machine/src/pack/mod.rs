@@ -65,7 +65,7 @@ pub fn read_as(text: &str, dialect: Dialect) -> (Option<CompiledPack>, Vec<Findi
     read_in(text, Some(dialect))
 }
 
-/// Whether a text looks like a pack: an object, in JSON or YAML, with `prompts` and a `template_engine`.
+/// Returns whether a text looks like a pack: an object, in JSON or YAML, with `prompts` and a `template_engine`.
 ///
 /// ```
 /// use convoke_machine::pack::looks_like_a_pack;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::composition::Composition;
 use crate::workflow::Spec;
 
-/// What a pack says.
+/// The content of a pack.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct Pack {
@@ -44,7 +44,7 @@ pub struct Pack {
     pub skills: Vec<SkillSource>,
 }
 
-/// How a model is told what it is to do.
+/// The prompt that tells a model what it is to do.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct Prompt {
@@ -104,7 +104,7 @@ pub struct Variable {
     pub validation: Rules,
 }
 
-/// What a value must keep to.
+/// The rules that a value must keep to.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -147,7 +147,7 @@ pub struct Tool {
     pub parameters: Option<Value>,
 }
 
-/// How a prompt may use tools.
+/// The policy for a prompt's use of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -169,7 +169,7 @@ impl Default for ToolPolicy {
     }
 }
 
-/// Whether a model uses tools.
+/// The choice whether a model uses tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -181,7 +181,7 @@ pub enum ToolChoice {
     None,
 }
 
-/// How a model is set. What is not said is the provider's.
+/// The settings of a model. What is not said is the provider's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -215,7 +215,7 @@ impl Parameters {
     }
 }
 
-/// What is different for one model.
+/// The overrides for one model.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -313,7 +313,7 @@ pub struct AgentDefinition {
     pub state: Option<String>,
 }
 
-/// Where a skill is, or what it says.
+/// The place of a skill, or its text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]

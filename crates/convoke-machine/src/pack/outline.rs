@@ -9,7 +9,7 @@ use super::{CompiledPack, Dialect, Refusal};
 use crate::conversation::Way;
 use crate::workflow::{Spec, StateSpec};
 
-/// What a pack is made of, as JSON.
+/// Returns what a pack is made of, as JSON.
 #[must_use]
 pub fn to_json(pack: &CompiledPack) -> Value {
     let model = pack.model();
@@ -45,7 +45,7 @@ pub fn to_json(pack: &CompiledPack) -> Value {
     })
 }
 
-/// What a pack is given, in the order in which its prompts declare it: those that are used and not declared as well.
+/// Returns what a pack is given, in the order in which its prompts declare it: those that are used and not declared as well.
 #[must_use]
 pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
     let mut inputs: Vec<Value> = Vec::new();
@@ -75,7 +75,7 @@ pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
     inputs
 }
 
-/// What a pack is made of, to be read.
+/// Returns what a pack is made of, to be read.
 #[must_use]
 pub fn to_text(pack: &CompiledPack) -> String {
     let model = pack.model();

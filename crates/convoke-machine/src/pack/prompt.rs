@@ -31,7 +31,7 @@ pub struct CompiledPrompt {
     evals: Vec<Eval>,
 }
 
-/// What a state adds to a prompt's values.
+/// The values that a state adds to those of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moment {
     /// What has been filled in so far. What has not is empty.
@@ -40,7 +40,7 @@ pub struct Moment {
     pub workflow_context: String,
 }
 
-/// Why a prompt cannot be written out.
+/// The reasons why a prompt cannot be written out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
@@ -95,13 +95,13 @@ impl CompiledPrompt {
         prompt
     }
 
-    /// What the pack says of it.
+    /// Returns what the pack says of it.
     #[must_use]
     pub fn declared(&self) -> &Prompt {
         &self.declared
     }
 
-    /// What it is given.
+    /// Returns what it is given.
     #[must_use]
     pub fn variables(&self) -> &[CompiledVariable] {
         &self.variables
@@ -134,13 +134,13 @@ impl CompiledPrompt {
         &self.validators
     }
 
-    /// What is evaluated of it: the pack's evals with its own.
+    /// Returns what is evaluated of it: the pack's evals with its own.
     #[must_use]
     pub fn evals(&self) -> &[Eval] {
         &self.evals
     }
 
-    /// How a model is set for it.
+    /// Returns how a model is set for it.
     #[must_use]
     pub fn parameters(&self, model: &str) -> Parameters {
         let change = of_model(&self.declared.model_overrides, model).map(|change| change.parameters);

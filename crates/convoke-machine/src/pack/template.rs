@@ -160,7 +160,7 @@ impl Path {
         Some(Self { written: text.to_owned(), steps })
     }
 
-    /// As it stands between the braces.
+    /// Returns it as it stands between the braces.
     #[must_use]
     pub fn written(&self) -> &str {
         &self.written
@@ -172,7 +172,7 @@ impl Path {
         if let Some(Step::Name(name)) = self.steps.first() { name } else { "" }
     }
 
-    /// What follows a first name: `sha` of `artifacts.sha`.
+    /// Returns what follows a first name: `sha` of `artifacts.sha`.
     #[must_use]
     pub fn under(&self, root: &str) -> Option<&str> {
         self.written.strip_prefix(root)?.strip_prefix('.')

@@ -26,7 +26,7 @@ pub struct Validator {
     fails: bool,
 }
 
-/// Whose words a rule is about.
+/// The side whose words a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Direction {
@@ -60,7 +60,7 @@ enum Rule {
     Json(Option<Arc<jsonschema::Validator>>),
 }
 
-/// What a rule makes of a text.
+/// The judgement of a rule about a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Judgement {
@@ -72,7 +72,7 @@ pub enum Judgement {
     Failed(String),
 }
 
-/// Why a rule cannot be applied.
+/// The reasons why a rule cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidatorError {
@@ -139,13 +139,13 @@ impl Validator {
         })
     }
 
-    /// What kind of rule it is.
+    /// Returns what kind of rule it is.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// Whose words it is about.
+    /// Returns whose words it is about.
     #[must_use]
     pub fn direction(&self) -> Direction {
         self.direction
@@ -176,7 +176,7 @@ impl Validator {
         }
     }
 
-    /// How well a text keeps the rule, from 0 to 1.
+    /// Returns how well a text keeps the rule, from 0 to 1.
     #[must_use]
     pub fn score(&self, text: &str) -> f64 {
         let share = |kept: usize, of: usize| {

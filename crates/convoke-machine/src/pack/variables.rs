@@ -18,7 +18,7 @@ pub struct Violation {
     pub wrong: Wrong,
 }
 
-/// What is wrong with a value.
+/// The mistakes that a value can have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wrong {

@@ -24,7 +24,7 @@ pub struct DeclaredArtifact {
     pub mode: ArtifactMode,
 }
 
-/// What a media type means for values.
+/// The meaning of a media type for values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArtifactKind {
@@ -34,7 +34,7 @@ pub enum ArtifactKind {
     Text,
 }
 
-/// How values are put into an artifact.
+/// The ways in which values are put into an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

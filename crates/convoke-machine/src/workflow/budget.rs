@@ -10,7 +10,7 @@ use super::spec::pointer;
 use super::{BudgetExhausted, Context, Spec, WorkflowError};
 use crate::finding::Finding;
 
-/// What a workflow may use. What is not set is not limited.
+/// The most that a workflow may use. What is not set is not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Budget {
@@ -22,7 +22,7 @@ pub struct Budget {
     pub max_wall_time_sec: Option<u64>,
 }
 
-/// What is limited.
+/// The limits of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BudgetLimit {

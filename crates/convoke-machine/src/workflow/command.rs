@@ -13,7 +13,7 @@ pub struct Command<'a> {
     pub act: Act<'a>,
 }
 
-/// What happens.
+/// The acts that move a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Act<'a> {

@@ -52,7 +52,7 @@ pub struct CompiledState {
     declared_terminal: bool,
 }
 
-/// Who moves on from a state.
+/// The party that moves on from a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Orchestration {
@@ -67,7 +67,7 @@ pub enum Orchestration {
     Composition,
 }
 
-/// What becomes of the conversation when a state is entered.
+/// The fate of the conversation when a state is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Persistence {
@@ -77,7 +77,7 @@ pub enum Persistence {
     Persistent,
 }
 
-/// What is wrong with a workflow.
+/// The mistakes in a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the workflow cannot be run: {}", errors(findings))]
 pub struct InvalidWorkflow {
@@ -185,13 +185,13 @@ impl Compiled {
         self.states.iter()
     }
 
-    /// Where an event leads from a state, as the pack says it: how often that was entered is not looked at.
+    /// Returns where an event leads from a state, as the pack says it: how often that was entered is not looked at.
     #[must_use]
     pub fn target_of(&self, state: &CompiledState, event: &str) -> Option<&CompiledState> {
         state.target_of(event).map(|(_, id)| &self.states[id])
     }
 
-    /// Where the state leads when it was entered often enough.
+    /// Returns where the state leads when it was entered often enough.
     #[must_use]
     pub fn fallback_of(&self, state: &CompiledState) -> Option<&CompiledState> {
         state.on_max_visits.map(|id| &self.states[id])
@@ -218,7 +218,7 @@ impl Compiled {
         self.current(context).map_or("", |state| &state.prompt_task)
     }
 
-    /// Whether the workflow has nowhere to go from where it is.
+    /// Returns whether the workflow has nowhere to go from where it is.
     #[must_use]
     pub fn is_terminal(&self, context: &Context) -> bool {
         self.current(context).is_none_or(CompiledState::is_terminal)
@@ -230,7 +230,7 @@ impl Compiled {
         state.into_iter().flat_map(|state| state.events().map(|event| &**event))
     }
 
-    /// How a workflow stands.
+    /// The status of a workflow.
     #[must_use]
     pub fn status(&self, context: &Context) -> Status {
         match context.concluded() {
@@ -240,7 +240,7 @@ impl Compiled {
         }
     }
 
-    /// Whether anything may still be used.
+    /// Returns whether anything may still be used.
     ///
     /// # Errors
     /// [`WorkflowError::BudgetExhausted`], with what is used up.
@@ -248,7 +248,7 @@ impl Compiled {
         self.budget.check(context, now)
     }
 
-    /// Whether there is time left.
+    /// Returns whether there is time left.
     ///
     /// # Errors
     /// [`WorkflowError::BudgetExhausted`], if there is none.
@@ -257,7 +257,7 @@ impl Compiled {
         Budget { max_wall_time_sec, ..Budget::default() }.check(context, now)
     }
 
-    /// What may be used.
+    /// Returns what may be used.
     #[must_use]
     pub fn budget(&self) -> &Budget {
         &self.budget
@@ -274,13 +274,13 @@ impl Compiled {
         self.artifacts.values()
     }
 
-    /// How it behaves.
+    /// Returns how it behaves.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// What looks wrong with it.
+    /// Returns what looks wrong with it.
     #[must_use]
     pub fn warnings(&self) -> &[Finding] {
         &self.warnings
@@ -315,7 +315,7 @@ impl CompiledState {
         }
     }
 
-    /// Whether no event leads out of it.
+    /// Returns whether no event leads out of it.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.declared_terminal || self.events.is_empty()

@@ -68,7 +68,7 @@ pub struct Transition {
     pub timestamp: Timestamp,
 }
 
-/// What all artifacts were worth when a transition happened.
+/// The values of all artifacts when a transition happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The state it left.
@@ -84,7 +84,7 @@ pub struct Snapshot {
     pub timestamp: Timestamp,
 }
 
-/// How a workflow stands.
+/// The status of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -103,7 +103,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether it goes on.
+    /// Returns whether it goes on.
     #[must_use]
     pub fn is_running(&self) -> bool {
         *self == Self::Running
@@ -155,7 +155,7 @@ impl Context {
         self.history.as_ref().map_or_else(Default::default, VecDeque::iter)
     }
 
-    /// How many transitions happened, also those that the history no longer has.
+    /// Returns how many transitions happened, also those that the history no longer has.
     #[must_use]
     pub fn transition_count(&self) -> u64 {
         self.forgotten_transitions + self.history().len() as u64
@@ -167,24 +167,24 @@ impl Context {
         self.history().next_back()
     }
 
-    /// How often a state was entered.
+    /// Returns how often a state was entered.
     #[must_use]
     pub fn visits(&self, state: &str) -> u64 {
         self.visit_counts.as_ref().and_then(|counts| counts.get(state)).copied().unwrap_or(0)
     }
 
-    /// How often each state was entered, by name.
+    /// Returns how often each state was entered, by name.
     pub fn visit_counts(&self) -> impl Iterator<Item = (&str, u64)> {
         self.visit_counts.iter().flatten().map(|(state, visits)| (&**state, *visits))
     }
 
-    /// How often states were entered in all.
+    /// Returns how often states were entered in all.
     #[must_use]
     pub fn total_visits(&self) -> u64 {
         self.total_visits
     }
 
-    /// How many calls of tools were counted.
+    /// Returns how many calls of tools were counted.
     #[must_use]
     pub fn total_tool_calls(&self) -> u64 {
         self.total_tool_calls
@@ -201,12 +201,12 @@ impl Context {
         self.artifacts.iter().flat_map(|artifacts| artifacts.iter()).map(|(name, value)| (&**name, &**value))
     }
 
-    /// What artifacts were worth at the transitions that are still known, oldest first.
+    /// Returns what artifacts were worth at the transitions that are still known, oldest first.
     pub fn artifact_history(&self) -> impl ExactSizeIterator<Item = &Snapshot> + DoubleEndedIterator {
         self.artifact_history.as_ref().map_or_else(Default::default, VecDeque::iter)
     }
 
-    /// What the host keeps with it.
+    /// Returns what the host keeps with it.
     #[must_use]
     pub fn metadata(&self) -> Option<&Map<String, Value>> {
         self.metadata.as_ref()
@@ -217,19 +217,19 @@ impl Context {
         self.metadata.get_or_insert_default().insert(key.into(), value);
     }
 
-    /// When it began; nothing if whoever stored it did not say.
+    /// Returns when it began; nothing if whoever stored it did not say.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         (self.started_at != instant::unknown()).then_some(self.started_at)
     }
 
-    /// When the last transition happened.
+    /// Returns when the last transition happened.
     #[must_use]
     pub fn updated_at(&self) -> Timestamp {
         self.updated_at
     }
 
-    /// How it ended, if something ended it. A terminal state is no such thing: ask [`Compiled::status`](super::Compiled::status).
+    /// Returns how it ended, if something ended it. A terminal state is no such thing: ask [`Compiled::status`](super::Compiled::status).
     #[must_use]
     pub fn concluded(&self) -> Option<Status> {
         (!self.status.is_running()).then_some(self.status)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{BudgetLimit, Status};
 
-/// Why a command was refused.
+/// The reasons why a command was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkflowError {
@@ -114,7 +114,7 @@ pub struct BudgetExhausted {
     pub current_state: Arc<str>,
 }
 
-/// Why a stored context cannot be gone on with.
+/// The reasons why a stored context cannot be gone on with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -135,7 +135,7 @@ pub enum RestoreError {
 }
 
 impl WorkflowError {
-    /// What the workflow ends with if it ends because of this.
+    /// Returns what the workflow ends with if it ends because of this.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         match self {

@@ -56,7 +56,7 @@ pub struct Transitioned {
     pub host_extras: Map<String, Value>,
 }
 
-/// Why a transition entered another state than its event says.
+/// The reason why a transition entered another state than its event says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Redirect {
@@ -85,7 +85,7 @@ impl Redirect {
 }
 
 impl Transitioned {
-    /// Whether it entered another state than its event says.
+    /// Returns whether it entered another state than its event says.
     #[must_use]
     pub fn redirected(&self) -> bool {
         self.redirect.is_some()

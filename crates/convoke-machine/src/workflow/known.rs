@@ -17,7 +17,7 @@ impl Known {
         Self::default()
     }
 
-    /// These are all prompts.
+    /// Declares that these are all prompts.
     #[must_use]
     pub fn prompts(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let prompts = self.prompts.get_or_insert_default();
@@ -33,7 +33,7 @@ impl Known {
         self
     }
 
-    /// These are all compositions.
+    /// Declares that these are all compositions.
     #[must_use]
     pub fn compositions(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.compositions.get_or_insert_default().extend(names.into_iter().map(Into::into));

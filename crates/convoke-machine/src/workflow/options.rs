@@ -1,6 +1,6 @@
 //! Options of a machine: differences from the Go program, and how much is kept.
 
-/// How a machine behaves. The default is what is described for packs; the others are there for packs that rely on the Go program.
+/// The behaviour of a machine. The default is what is described for packs; the others are there for packs that rely on the Go program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -28,7 +28,7 @@ impl Default for Options {
     }
 }
 
-/// How far `on_max_visits` is followed.
+/// The extent to which `on_max_visits` is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedirectStyle {
@@ -38,7 +38,7 @@ pub enum RedirectStyle {
     SingleHop,
 }
 
-/// How text is appended to an artifact.
+/// The ways in which text is appended to an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AppendStyle {

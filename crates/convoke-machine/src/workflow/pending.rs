@@ -22,7 +22,7 @@ pub struct PendingTransition {
     pub host_extras: Map<String, Value>,
 }
 
-/// Why a call that asks for a transition was refused, for the model.
+/// The reasons why a call that asks for a transition was refused, for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {

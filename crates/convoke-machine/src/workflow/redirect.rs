@@ -1,4 +1,4 @@
-//! Which state an event leads to when states may only be entered so often.
+//! Redirects: which state an event leads to when states may only be entered so often.
 
 use std::sync::Arc;
 

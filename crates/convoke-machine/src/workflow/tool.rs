@@ -122,7 +122,7 @@ pub fn artifact_arguments(arguments: &Map<String, Value>) -> Result<(&str, &str)
     }
 }
 
-/// What the model is answered when an artifact was set.
+/// Returns what the model is answered when an artifact was set.
 #[must_use]
 pub fn artifact_reply(name: &str) -> Value {
     json!({"status": "artifact_set", "artifact": name})

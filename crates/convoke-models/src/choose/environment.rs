@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use convoke_text::xdg;
 
-/// Where variables are looked up.
+/// The environment that variables are looked up in.
 #[derive(Clone, Default)]
 pub struct Environment {
     /// `None` is this process's.
@@ -14,7 +14,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// This process's.
+    /// Returns the environment of this process.
     #[must_use]
     pub fn process() -> Self {
         Self { given: None }
@@ -53,7 +53,7 @@ impl Environment {
         Some(xdg::config_folder(|name| self.get(name).map(PathBuf::from))?.join("convoke"))
     }
 
-    /// Where this user's data of ours is. `None` for a user without a home.
+    /// Returns where this user's data of ours is. `None` for a user without a home.
     #[must_use]
     pub fn data_folder(&self) -> Option<PathBuf> {
         Some(xdg::data_folder(|name| self.get(name).map(PathBuf::from))?.join("convoke"))

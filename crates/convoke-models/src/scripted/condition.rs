@@ -103,7 +103,7 @@ impl Match {
         Self::new("there is a new tool result".to_owned(), |asked| asked.new_results().next().is_some())
     }
 
-    /// This tool has given something back since the model last spoke.
+    /// Matches if this tool has given something back since the model last spoke.
     pub fn tool_result_of(tool: impl Into<String>) -> Self {
         let tool = tool.into();
         Self::new(format!("there is a new result of tool `{tool}`"), move |asked| {

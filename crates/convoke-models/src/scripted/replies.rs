@@ -27,7 +27,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// These, one after the other; then the last one for ever.
+    /// Gives these, one after the other; then the last one for ever.
     pub fn in_turn<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
         Self { replies: replies.into_iter().map(Into::into).collect(), limit: None }
     }

@@ -13,7 +13,7 @@ use crate::finding::Finding;
 
 /// Longer texts are not read: nobody wrote them.
 pub const LONGEST: usize = 8 * 1024 * 1024;
-/// What is nested deeper is not read.
+/// The depth of nesting that is still read.
 pub const DEEPEST: usize = 48;
 
 /// Why a text is not read.
@@ -47,7 +47,7 @@ pub fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
     }
 }
 
-/// Whether a text is JSON, if it is anything.
+/// Returns whether a text is JSON, if it is anything.
 #[must_use]
 pub fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '['])

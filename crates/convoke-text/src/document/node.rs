@@ -14,7 +14,7 @@ pub struct Node {
     pub place: Range<usize>,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Nothing.
@@ -81,7 +81,7 @@ impl Node {
         if let Content::Text(text) = &self.content { Some(text) } else { None }
     }
 
-    /// What messages call such a value.
+    /// Returns what messages call such a value.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.content {
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// Where to point for a JSON pointer: at a plain value, or at the name of anything larger. If there is no such value, at
+    /// Returns where to point for a JSON pointer: at a plain value, or at the name of anything larger. If there is no such value, at
     /// what it would be in.
     #[must_use]
     pub fn place_of(&self, pointer: &str) -> Range<usize> {
@@ -122,7 +122,7 @@ impl Node {
         }
     }
 
-    /// Where the name is that a JSON pointer ends with, if there is such a name.
+    /// Returns where the name is that a JSON pointer ends with, if there is such a name.
     #[must_use]
     pub fn name_place_of(&self, pointer: &str) -> Option<Range<usize>> {
         let (parent, name) = pointer.rsplit_once('/')?;

@@ -1,4 +1,4 @@
-//! What is told of a conversation: its summary, what was said last, and what fits the words of now.
+//! Assembles what is told of a conversation: its summary, what was said last, and what fits the words of now.
 
 use convoke_agent::memory::{Recollection, Remark};
 use convoke_sqlite::{any_word, fuse};

@@ -1,4 +1,4 @@
-//! What texts mean, as vectors: made if there is something that makes them, and compared.
+//! Meanings of texts, as vectors: made if there is something that makes them, and compared.
 
 use convoke_core::EmbeddingPurpose;
 use convoke_sqlite::PackedVector;

@@ -37,7 +37,7 @@ impl Memory {
         database::write(&self.database, move |transaction| remarks::forget(transaction, &scope, &name)).await
     }
 
-    /// What is remembered under a name in this workspace.
+    /// Returns what is remembered under a name in this workspace.
     ///
     /// # Errors
     /// If the name is empty, too long, or has control characters in it.

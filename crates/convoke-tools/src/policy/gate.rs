@@ -43,7 +43,7 @@ impl PolicyGate {
         Self { policies: vec![policy.into()], workspace: None, mcp: BTreeMap::new() }
     }
 
-    /// This policy holds, too: the stricter of the two decides. So what a folder's policy allows is no more than what the
+    /// Adds a policy: the stricter of the two decides. So what a folder's policy allows is no more than what the
     /// user's own does.
     #[must_use]
     pub fn and(mut self, policy: impl Into<Arc<Policy>>) -> Self {

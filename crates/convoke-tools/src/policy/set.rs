@@ -12,7 +12,7 @@ use crate::network::HostRules;
 use crate::sandbox::{Confinement, Network, Sandbox, SandboxError};
 use crate::workspace::{Protected, Workspace};
 
-/// How to have what a folder cannot give itself.
+/// The hint how to have what a folder cannot give itself.
 pub const ONLY_THE_USER: &str =
     "which only you can: say so in your own policy.toml, or name the file with --policy";
 

@@ -53,7 +53,7 @@ impl PolicySet {
         }
     }
 
-    /// Why rules about hosts cannot be held to on this machine, if the call is about hosts and they cannot.
+    /// Returns why rules about hosts cannot be held to on this machine, if the call is about hosts and they cannot.
     #[cfg(target_os = "linux")]
     #[must_use]
     pub fn hosts_unheld(

@@ -23,7 +23,7 @@ macro_rules! codes {
                 match self { $($(Self::$variant => $name,)*)* Self::Other(name, _) => name }
             }
 
-            /// What it means, in a line.
+            /// Returns what it means, in a line.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self {
@@ -32,7 +32,7 @@ macro_rules! codes {
                 }
             }
 
-            /// How bad it is.
+            /// Returns how bad it is.
             #[must_use]
             pub fn severity(self) -> Severity {
                 match self { $($(Self::$variant => Severity::$severity,)*)* Self::Other(_, severity) => severity }

@@ -2,7 +2,7 @@
 
 use super::{Diagnostic, Severity};
 
-/// So many diagnostics are kept; of the others only their number.
+/// The number of diagnostics that are kept; of the others only their number is.
 pub const KEPT: usize = 50;
 
 /// The diagnostics of one file.
@@ -48,25 +48,25 @@ impl Diagnostics {
         self.kept.iter()
     }
 
-    /// How many errors there are, kept or not.
+    /// Returns how many errors there are, kept or not.
     #[must_use]
     pub fn errors(&self) -> usize {
         self.errors
     }
 
-    /// How many warnings there are, kept or not.
+    /// Returns how many warnings there are, kept or not.
     #[must_use]
     pub fn warnings(&self) -> usize {
         self.warnings
     }
 
-    /// How many were not kept.
+    /// Returns how many were not kept.
     #[must_use]
     pub fn more(&self) -> usize {
         self.errors + self.warnings - self.kept.len()
     }
 
-    /// Whether there is nothing to say.
+    /// Returns whether there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.errors + self.warnings == 0

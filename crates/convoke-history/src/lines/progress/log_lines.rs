@@ -16,7 +16,7 @@ use crate::{Tone, human, text};
 /// How much of a text others wrote stands in a line.
 const LONGEST: usize = 200;
 
-/// What is written of a run.
+/// The choice of what is written of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct LogOptions {
     /// Whether every call is.

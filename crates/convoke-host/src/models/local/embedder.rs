@@ -1,4 +1,4 @@
-//! What compares the meanings of texts in this process, if this program was built with it and its files are here.
+//! The embedder in this process, which compares the meanings of texts, if this program was built with it and its files are here.
 //!
 //! Nothing is fetched for it: words alone serve too, and whoever wants more is told how to have it.
 

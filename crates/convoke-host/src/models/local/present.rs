@@ -41,7 +41,7 @@ fn opened_models() -> MutexGuard<'static, Vec<watch::Receiver<LocalStatus>>> {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many tokens of how many have been read of the prompts that are being read now.
+/// Returns how many tokens of how many have been read of the prompts that are being read now.
 #[must_use]
 pub fn reading() -> Option<(u64, u64)> {
     let sum = opened_models().iter().fold((0, 0), |sum, status| {

@@ -37,7 +37,7 @@ pub struct ComposedWork {
     schemas: Arc<BTreeMap<String, Value>>,
 }
 
-/// Why a composition cannot be run.
+/// The reasons why a composition cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidComposition {

@@ -86,7 +86,7 @@ impl Step {
     }
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -141,7 +141,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// What kind of step it is.
+    /// Returns what kind of step it is.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -154,7 +154,7 @@ impl Action {
     }
 }
 
-/// When an agent is done.
+/// The condition under which an agent is done.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct Termination {
@@ -164,7 +164,7 @@ pub struct Termination {
     pub tool_called: Option<String>,
 }
 
-/// How outputs become one.
+/// The way in which outputs become one.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct Reduce {
@@ -186,7 +186,7 @@ pub enum Strategy {
     Barrier,
 }
 
-/// What is different about how a step is run.
+/// The modifiers of how a step is run.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -197,7 +197,7 @@ pub struct Modifiers {
     pub eval: Vec<String>,
 }
 
-/// How often a step is tried.
+/// The number of times a step is tried, and the waits between.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[non_exhaustive]
 pub struct Retry {

@@ -1,4 +1,4 @@
-//! Which steps wait for which, and whether that ever ends.
+//! The order of steps: which wait for which, and whether that ever ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 

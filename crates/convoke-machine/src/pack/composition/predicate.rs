@@ -6,7 +6,7 @@ use super::super::template::Path;
 use super::reference::only_reference;
 use crate::finding::child;
 
-/// What a branch depends on.
+/// The predicate that a branch depends on.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Predicate {
@@ -34,7 +34,7 @@ pub enum Predicate {
     Not(Box<Predicate>),
 }
 
-/// How values are compared.
+/// The comparisons of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// They are equal.
