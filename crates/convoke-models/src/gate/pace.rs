@@ -86,3 +86,99 @@ impl Pace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLI: Duration = Duration::from_millis(1);
+
+    /// A pace at which these many requests went, one in a tenth of a second, and when the last one went.
+    fn after(requests: u32) -> (Pace, Instant) {
+        let (mut pace, start) = (Pace::default(), Instant::now());
+        let last = (0..requests)
+            .map(|number| start + 100 * MILLI * number)
+            .inspect(|at| pace.record_request(*at, None))
+            .last();
+        (pace, last.unwrap_or(start))
+    }
+
+    fn rate(pace: &Pace) -> f64 {
+        (pace.rate.unwrap() * 1_000.0).round() / 1_000.0
+    }
+
+    #[test]
+    fn without_a_refusal_only_the_users_interval_counts_and_late_timers_are_made_up_for() {
+        let (mut pace, start) = (Pace::default(), Instant::now());
+        let least = Some(100 * MILLI);
+        assert_eq!((pace.opens(None), pace.opens(least)), (None, None), "nothing has gone yet");
+        pace.record_request(start, least);
+        assert_eq!((pace.opens(None), pace.opens(least)), (None, Some(start + 90 * MILLI)));
+        pace.record_request(start + 95 * MILLI, least);
+        assert_eq!(pace.opens(least), Some(start + 190 * MILLI), "a timer was a little late");
+        pace.record_request(start + 300 * MILLI, least);
+        assert_eq!(pace.opens(least), Some(start + 390 * MILLI), "more is not made up for");
+        pace.record_request(start + 350 * MILLI, least);
+        assert_eq!(pace.opens(least), Some(start + 450 * MILLI), "nothing is ahead of its time");
+    }
+
+    #[test]
+    fn a_first_refusal_halves_what_went_in_a_time_as_long_as_the_wait() {
+        for (requests, wait, expected) in
+            [(30, 1, 5.0), (30, 2, 5.0), (12, 2, 3.0), (30, 60, 1.0), (1, 1, 1.0)]
+        {
+            let (mut pace, last) = after(requests);
+            pace.refused(last, Duration::from_secs(wait), None);
+            assert_eq!(rate(&pace), expected, "{requests} requests, {wait} s");
+            assert_eq!(pace.opens(None), None, "nothing counts from before");
+            pace.record_request(last, None);
+            let opens = last - SLACK;
+            assert_eq!(pace.opens(None), Some(opens + Duration::from_secs_f64(1.0 / expected)));
+            assert_eq!(pace.opens(Some(2_000 * MILLI)), Some(opens + 2_000 * MILLI), "the longer of both");
+        }
+        let (mut pace, last) = after(30);
+        pace.refused(last - 1_000 * MILLI, 100 * MILLI, None);
+        assert_eq!(
+            rate(&pace),
+            5.0,
+            "what went later was not too much, and less than a second is not looked at"
+        );
+    }
+
+    #[test]
+    fn a_further_refusal_halves_the_pace_and_one_of_a_gate_that_was_closed_says_no_more() {
+        let second = Duration::from_secs(1);
+        let (mut pace, last) = after(30);
+        pace.refused(last, second, Some(last - second));
+        assert_eq!(rate(&pace), 5.0, "it was open for as long as the wait");
+        pace.refused(last, second, Some(last));
+        assert_eq!(rate(&pace), 2.5);
+        pace.refused(last, second, None);
+        assert_eq!(rate(&pace), 1.25, "the slower of both");
+        (0..9).for_each(|_| pace.refused(last, second, None));
+        assert_eq!(rate(&pace), 0.1, "no slower than that");
+        let (mut fresh, last) = after(30);
+        fresh.refused(last, second, Some(last - 999 * MILLI));
+        assert_eq!(rate(&fresh), 0.1, "nothing is known of it");
+    }
+
+    #[test]
+    fn a_success_makes_it_a_little_faster_and_a_slow_one_as_fast_again_in_a_minute_and_a_half() {
+        let of = |rate| Pace { rate: Some(rate), ..Pace::default() };
+        let start = Instant::now();
+        for (before, later) in [(10.0, 10.05), (2.0, 2.02)] {
+            let mut pace = of(before);
+            pace.accepted(start);
+            assert_eq!(rate(&pace), later);
+        }
+        for (seconds, later) in [(0, 1.02), (45, 1.515), (90, 2.02), (900, 2.02)] {
+            let mut pace = of(1.0);
+            pace.accepted(start);
+            pace.accepted(start + Duration::from_secs(seconds));
+            assert_eq!(rate(&pace), later, "after {seconds} s");
+        }
+        let mut free = Pace::default();
+        free.accepted(start);
+        assert_eq!(free.rate, None);
+    }
+}

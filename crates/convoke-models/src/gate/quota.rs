@@ -92,3 +92,75 @@ impl Quota {
         (!wait.is_zero() && wait <= LONGEST_WAIT).then_some(wait)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn reading(unit: Unit, limit: Option<u64>, remaining: u64, full_in: u32) -> QuotaReading {
+        QuotaReading { quota: 0, unit, limit, remaining, full_in: SECOND * full_in }
+    }
+
+    fn total(requests: u64, tokens: u64) -> AdmittedTotal {
+        AdmittedTotal { requests, tokens }
+    }
+
+    #[test]
+    fn what_was_let_through_since_is_taken_off_in_the_quotas_own_unit() {
+        let now = Instant::now();
+        let of = |unit, remaining| Quota::new(&reading(unit, Some(100), remaining, 5), total(3, 50), now);
+        let full = QuotaRoom::Until(now + 5 * SECOND);
+        for (gone, room) in [(3, QuotaRoom::Enough), (4, QuotaRoom::Enough), (5, full)] {
+            assert_eq!(of(Unit::Requests, 2).room(90, total(gone, 1_000), 0, now), room, "{gone} requests");
+        }
+        for (gone, room) in [(50, QuotaRoom::Enough), (60, QuotaRoom::Enough), (61, full)] {
+            assert_eq!(of(Unit::Tokens, 20).room(10, total(1_000, gone), 0, now), room, "{gone} tokens");
+        }
+        assert_eq!(
+            of(Unit::Tokens, 100).room(500, total(3, 50), 0, now),
+            QuotaRoom::Enough,
+            "larger than all"
+        );
+        assert_eq!(of(Unit::Tokens, 99).room(500, total(3, 50), 0, now), full);
+    }
+
+    #[test]
+    fn a_quota_that_is_full_again_lets_its_limit_through_and_then_waits_for_word() {
+        let now = Instant::now();
+        let mut quota = Quota::new(&reading(Unit::Requests, Some(2), 0, 5), total(1, 0), now);
+        let later = now + 5 * SECOND;
+        assert_eq!(quota.room(1, total(1, 0), 0, later - SECOND / 10), QuotaRoom::Until(later));
+        assert_eq!(quota.room(1, total(4, 0), 1, later), QuotaRoom::Enough);
+        assert_eq!(quota.room(1, total(5, 0), 2, later), QuotaRoom::Enough);
+        assert_eq!(quota.room(1, total(6, 0), 1, later), QuotaRoom::WhenAnswered);
+        assert_eq!(quota.room(1, total(6, 0), 0, later), QuotaRoom::Unknown, "nobody will tell");
+        let mut endless = Quota::new(&reading(Unit::Requests, None, 0, 5), total(1, 0), now);
+        assert_eq!(endless.room(1, total(1, 0), 1, later), QuotaRoom::Unknown);
+    }
+
+    #[test]
+    fn only_what_was_said_to_a_later_request_is_new() {
+        let now = Instant::now();
+        let mut quota = Quota::new(&reading(Unit::Requests, Some(9), 3, 5), total(4, 0), now);
+        for earlier in [3, 4] {
+            quota.update(&reading(Unit::Requests, Some(9), 0, 5), total(earlier, 0), now);
+            assert_eq!(quota.remaining, 3);
+        }
+        quota.update(&reading(Unit::Requests, Some(9), 1, 5), total(5, 0), now);
+        assert_eq!((quota.remaining, quota.counted), (1, total(5, 0)));
+    }
+
+    #[test]
+    fn what_lies_too_far_ahead_is_not_waited_for() {
+        let now = Instant::now();
+        let of = |remaining, full_in| {
+            Quota::new(&reading(Unit::Requests, Some(9), remaining, full_in), total(1, 0), now)
+        };
+        assert_eq!(of(0, 75).room(1, total(1, 0), 0, now), QuotaRoom::Until(now + 75 * SECOND));
+        assert_eq!(of(0, 76).room(1, total(1, 0), 0, now), QuotaRoom::Enough);
+        assert_eq!((of(0, 75).used_up_for(now), of(0, 76).used_up_for(now)), (Some(75 * SECOND), None));
+        assert_eq!((of(1, 5).used_up_for(now), of(0, 5).used_up_for(now + 5 * SECOND)), (None, None));
+    }
+}

@@ -225,3 +225,142 @@ impl State {
         self.closed_until = self.closed_until.max(Some(now + wait));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const REFUSED: RateLimitOutcome = RateLimitOutcome::Refused { wait: None };
+
+    /// Has one more ask, at this time, and gives the decision.
+    fn ask(state: &mut State, now: Instant) -> AdmissionDecision {
+        let (number, _) = state.queue.join();
+        let decision = state.decide(WaitingRequest { number, tokens: 10, since: now }, now);
+        state.queue.leave(number);
+        decision
+    }
+
+    fn admitted(state: &mut State, now: Instant) -> AdmittedRequest {
+        match ask(state, now) {
+            AdmissionDecision::Admit(request) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn all_that_may_go(state: &mut State, now: Instant) -> Vec<AdmittedRequest> {
+        std::iter::from_fn(|| match ask(state, now) {
+            AdmissionDecision::Admit(request) => Some(request),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn answer(state: &mut State, request: AdmittedRequest, outcome: RateLimitOutcome, now: Instant) {
+        state.answered();
+        state.ended();
+        state.record_response(request, &RateLimitInfo { outcome, readings: Vec::new() }, now);
+    }
+
+    #[test]
+    fn eight_go_before_the_first_answer_half_as_many_after_a_refusal_and_never_less_than_two() {
+        let (mut state, mut now) = (State::default(), Instant::now());
+        let mut widths = Vec::new();
+        for _ in 0..4 {
+            let sent = all_that_may_go(&mut state, now);
+            widths.push(state.width);
+            assert!(!sent.is_empty() && sent.len() <= state.width as usize);
+            sent.iter().for_each(|request| answer(&mut state, *request, REFUSED, now));
+            now += 40 * SECOND;
+        }
+        assert_eq!(widths, [8.0, 4.0, 2.0, 2.0]);
+        let (mut fresh, now) = (State::default(), Instant::now());
+        assert_eq!(all_that_may_go(&mut fresh, now).len(), 8);
+        assert_eq!(fresh.latest, AdmittedTotal { requests: 8, tokens: 80 });
+        assert_eq!((fresh.under_way(), fresh.unanswered), (8, 8));
+    }
+
+    #[test]
+    fn a_success_makes_it_wider_only_if_somebody_has_waited_or_waits() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let alone = admitted(&mut state, now);
+        answer(&mut state, alone, RateLimitOutcome::Accepted, now);
+        assert_eq!(state.width, 8.0, "room that nobody needs");
+        let request = admitted(&mut state, now);
+        let (waiting, _) = state.queue.join();
+        answer(&mut state, request, RateLimitOutcome::Accepted, now);
+        assert_eq!(state.width, 8.5);
+        let late = state.decide(WaitingRequest { number: waiting, tokens: 10, since: now }, now + SECOND);
+        let AdmissionDecision::Admit(late) = late else { panic!("{late:?}") };
+        assert!(late.has_waited && state.queue.is_empty());
+        answer(&mut state, late, RateLimitOutcome::Accepted, now);
+        assert_eq!(state.width, 9.0);
+        state.limit(Ceilings::none().concurrent(3));
+        let (request, _) = (admitted(&mut state, now), state.queue.join());
+        answer(&mut state, request, RateLimitOutcome::Accepted, now);
+        assert_eq!(state.width, 3.0, "no wider than what may be under way");
+    }
+
+    #[test]
+    fn after_it_was_opened_in_vain_one_goes_ahead_and_the_others_wait_for_what_it_is_told() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let first = admitted(&mut state, now);
+        answer(&mut state, first, REFUSED, now);
+        assert_eq!(state.closed_for(now), Some(SECOND));
+        assert_eq!(ask(&mut state, now), AdmissionDecision::Until(now + SECOND));
+        let later = now + SECOND;
+        assert_eq!(state.closed_for(later), None);
+        let second = admitted(&mut state, later);
+        answer(&mut state, second, REFUSED, later);
+        let later = later + 2 * SECOND;
+        let ahead = admitted(&mut state, later);
+        assert_eq!(ask(&mut state, later + 60 * SECOND), AdmissionDecision::WhenCalled);
+        answer(&mut state, ahead, RateLimitOutcome::Accepted, later);
+        assert_eq!(all_that_may_go(&mut state, later + 60 * SECOND).len(), 1, "at the pace there is now");
+        assert_eq!(state.refusals, 0);
+    }
+
+    #[test]
+    fn what_was_on_its_way_before_a_refusal_says_nothing_new() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let sent = all_that_may_go(&mut state, now);
+        answer(&mut state, sent[0], REFUSED, now);
+        answer(&mut state, sent[1], REFUSED, now);
+        answer(&mut state, sent[2], RateLimitOutcome::Accepted, now);
+        assert_eq!((state.refusals, state.refused_at, state.width), (1, 8, 4.0));
+        let wait = RateLimitOutcome::Refused { wait: Some(9 * SECOND) };
+        answer(&mut state, sent[3], wait, now);
+        assert_eq!(state.closed_for(now), Some(9 * SECOND), "but for a longer wait");
+        assert_eq!((state.refusals, state.width), (1, 4.0));
+    }
+
+    #[test]
+    fn a_wait_that_is_wanted_closes_it_unless_it_is_none_or_much_more_than_a_minute() {
+        let now = Instant::now();
+        for (wait, closed) in [(0, None), (5, Some(5)), (75, Some(75)), (76, None)] {
+            let mut state = State::default();
+            let request = admitted(&mut state, now);
+            state.record_retry_after(request, SECOND * wait, now);
+            assert_eq!(state.closed_for(now), closed.map(|wait| SECOND * wait));
+            assert_eq!(state.refusals, u32::from(closed.is_some()));
+        }
+    }
+
+    #[test]
+    fn a_refusal_without_a_word_closes_it_until_the_quota_that_is_used_up_is_full() {
+        let now = Instant::now();
+        let mut state = State::default();
+        let request = admitted(&mut state, now);
+        let unit = super::super::rate_limit_headers::Unit::Requests;
+        let reading = |quota, remaining, seconds: u32| super::super::rate_limit_headers::QuotaReading {
+            quota,
+            unit,
+            limit: Some(9),
+            remaining,
+            full_in: SECOND * seconds,
+        };
+        let readings = vec![reading(0, 0, 20), reading(1, 5, 60)];
+        state.record_response(request, &RateLimitInfo { outcome: REFUSED, readings }, now);
+        assert_eq!(state.closed_for(now), Some(20 * SECOND));
+    }
+}
