@@ -217,6 +217,7 @@ fn words_that_begin_no_statement_are_errors() {
     assert_eq!(errors(&with_rest("NAME n\nVERSION 1.0.0")), ["unknown-statement 2"]);
     assert_eq!(errors(&with_rest("NAME n\nINVALID foo")), ["unknown-statement 2"]);
     assert_eq!(errors(&with_rest("NAME n\nWORKFLOW foo")), ["unknown-statement 2"], "one cause, one error");
+    assert_eq!(errors(&with_rest("workflow foo")), ["unknown-statement 1"], "nor two for small letters");
 }
 
 #[test]

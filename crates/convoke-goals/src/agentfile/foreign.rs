@@ -26,7 +26,33 @@ const OF_POLICIES: &[&str] =
 
 /// What is said about a file that is none.
 pub(super) fn found(source: &Source) -> Option<Diagnostic> {
-    yaml(source).or_else(|| toml(source))
+    unreadable(source).or_else(|| json(source)).or_else(|| yaml(source)).or_else(|| toml(source))
+}
+
+/// Texts of people have no NUL in them.
+fn unreadable(source: &Source) -> Option<Diagnostic> {
+    let start = source.text().find('\0')?;
+    let diagnostic = Diagnostic::new(
+        Code::NotAnAgentfile,
+        Span::new(start, start + 1),
+        "this is no text, and so not an Agentfile",
+    );
+    Some(
+        diagnostic
+            .label("no text has this in it")
+            .help("name the Agentfile itself; `convoke init` writes one"),
+    )
+}
+
+/// No statement begins with a brace.
+fn json(source: &Source) -> Option<Diagnostic> {
+    let text = source.text();
+    let start = text.len() - text.trim_start().len();
+    text[start..].starts_with('{').then(|| {
+        Diagnostic::new(Code::NotAnAgentfile, Span::new(start, start + 1), "this is JSON, not an Agentfile")
+            .label("JSON begins here")
+            .help("a pack is known by its `prompts`, a graph by its `nodes`; an Agentfile begins with `NAME`")
+    })
 }
 
 fn toml(source: &Source) -> Option<Diagnostic> {

@@ -73,13 +73,21 @@ pub fn read_with(
     loader: &dyn Loader,
     reader: &dyn WorkflowReader,
 ) -> (Option<Agentfile>, Diagnostics) {
-    if let Some(diagnostic) = foreign::found(source) {
-        let mut diagnostics = Diagnostics::default();
-        diagnostics.error(|| diagnostic);
+    if let Some(diagnostics) = not_an_agentfile(source) {
         return (None, diagnostics);
     }
     let (tree, mut diagnostics) = parser::parse(source.text());
     let file = check_with(&tree, loader, reader, &mut diagnostics);
     diagnostics.sort();
     (file, diagnostics)
+}
+
+/// Says so if a file is of another format that is easily mistaken for an Agentfile.
+#[must_use]
+pub fn not_an_agentfile(source: &Source) -> Option<Diagnostics> {
+    foreign::found(source).map(|diagnostic| {
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.error(|| diagnostic);
+        diagnostics
+    })
 }

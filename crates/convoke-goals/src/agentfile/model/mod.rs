@@ -317,6 +317,18 @@ impl Agentfile {
         steps.chain(goals).collect()
     }
 
+    /// Returns whether a `BUDGET` anywhere in it, or in a file that an agent is, limits money.
+    #[must_use]
+    pub fn limits_cost(&self) -> bool {
+        let of_file =
+            |agent: &Agent| matches!(&agent.persona, Persona::Workflow { file, .. } if file.limits_cost());
+        let steps = self.steps.iter().map(|step| &step.overrides);
+        let goals = self.goals.iter().map(|goal| &goal.overrides);
+        let agents = self.agents.iter().map(|agent| &agent.overrides);
+        let mut all = std::iter::once(&self.overrides).chain(steps).chain(goals).chain(agents);
+        all.any(Overrides::limits_cost) || self.agents.iter().any(of_file)
+    }
+
     fn own_supervisions(&self) -> impl Iterator<Item = Supervision> {
         let steps = self.steps.iter().map(|step| step.supervision);
         let goals = self.goals.iter().map(|goal| goal.supervision);

@@ -24,6 +24,13 @@ pub struct Overrides {
     pub memory: Option<String>,
 }
 
+impl Overrides {
+    /// Whether money is limited.
+    pub(super) fn limits_cost(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.cost.is_some())
+    }
+}
+
 /// The tools that may be used, of those that are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

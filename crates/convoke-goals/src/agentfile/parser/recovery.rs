@@ -96,12 +96,13 @@ impl Parser<'_> {
             }
             Illegal::Character(character) => {
                 self.diagnostics.error(|| {
-                    let diagnostic = Diagnostic::new(
-                        Code::UnexpectedCharacter,
-                        span,
-                        format!("`{}` has no meaning here", character.escape_debug()),
-                    )
-                    .label("this character");
+                    let shown = match character {
+                        '\'' | '\\' => character.to_string(),
+                        other => other.escape_debug().to_string(),
+                    };
+                    let message = format!("`{shown}` has no meaning here");
+                    let diagnostic =
+                        Diagnostic::new(Code::UnexpectedCharacter, span, message).label("this character");
                     match character {
                         '“' | '”' | '„' | '«' | '»' | '\'' | '‘' | '’' | '`' => {
                             diagnostic.help("texts are written between straight double quotes: `\"...\"`")

@@ -170,9 +170,10 @@ impl<'a> Parser<'a> {
         let token = self.peek().clone();
         let words = StatementKind::WORDS.iter().map(|(word, _)| *word);
         let is_named = self.file.statements.iter().any(|statement| statement.kind == StatementKind::Name);
-        let meant = match token.text.as_ref() {
+        let capitals = token.text.to_ascii_uppercase();
+        let meant = match &*capitals {
             "WORKFLOW" => (!is_named).then_some("NAME"),
-            text if token.kind == TokenKind::Ident => nearest(text, words),
+            _ if token.kind == TokenKind::Ident => nearest(&token.text, words),
             _ => None,
         };
         self.diagnostics.error(|| {
@@ -182,7 +183,7 @@ impl<'a> Parser<'a> {
                 format!("no statement begins with {token}"),
             )
             .label("not known");
-            match (meant, token.text.as_ref()) {
+            match (meant, &*capitals) {
                 (_, "VERSION") => diagnostic.help("a version belongs into the package's manifest.json; delete this line"),
                 (None, "WORKFLOW") => diagnostic.help("`NAME` says what the workflow is called; delete this line"),
                 (_, "WORKFLOW") => diagnostic.replace("the name of a workflow is written", token.span, "NAME"),
@@ -197,7 +198,7 @@ impl<'a> Parser<'a> {
             }
         });
         match meant {
-            Some(word) if token.text != "VERSION" => {
+            Some(word) if capitals != "VERSION" => {
                 self.tokens[self.place] = Token { kind: keyword(word), text: word.into(), ..token };
                 self.statement();
             }
