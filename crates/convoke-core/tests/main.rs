@@ -38,6 +38,7 @@ mod replies_told;
 mod resume;
 mod side_output;
 mod subscriptions;
+mod time_over_generations;
 mod time_over_life;
 mod tool_ends;
 mod transcripts;

@@ -10,7 +10,8 @@ impl Scope {
     /// conversation without end costs what its last generation costs. Nothing is lost: the record has all of it.
     ///
     /// What holds for the run as a whole goes on: its limits and what was used of them, its time, its mail, what was approved for all
-    /// of it. What steps have beside their state does not, limits of their own included.
+    /// of it. So does the time of the steps that this is said in, if it is limited: a step that a run continues out of has what is left
+    /// of its limit when it is first run again. What steps have beside that and their state does not, budgets of their own included.
     ///
     /// The state is that of the whole workflow. Everything the run does must have ended, so a branch of a fan-out and a tool
     /// cannot do this.
@@ -50,6 +51,7 @@ impl Scope {
                     .to_owned(),
             })));
         }
+        self.node.run.continue_after(self.node.times_used());
         Err(Error::Continues(serde_json::to_vec(&crate::json::to_value(state)?)?.into()))
     }
 

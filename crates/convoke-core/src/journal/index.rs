@@ -213,6 +213,11 @@ impl JournalIndex {
         self.renewed.iter().filter(|(owner, _)| owner == path).map(|(_, since)| *since).max()
     }
 
+    /// Whether a limit of this scope has ended the run, and is given anew.
+    pub(crate) fn is_renewed(&self, path: &Path) -> bool {
+        self.renewed(path).is_some()
+    }
+
     /// How many effects at or below a path have an outcome.
     pub(crate) fn finished_within(&self, path: &Path) -> usize {
         self.slots_within(path).filter(|slot| slot.finished.is_some()).count()

@@ -3,6 +3,7 @@
 //! It is in the record of the run, so that whoever goes on with it need read nothing of what was before.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::budget::{Budget, BudgetUsage};
 use crate::intercept::Labels;
 use crate::message::Money;
 use crate::store::{Generation, RunRecord, Totals};
-use crate::{Digest, Error};
+use crate::{Digest, Error, Path};
 
 /// What a generation has from those before it: nothing, if there are none.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub(super) struct Carryover {
     pub(super) totals: Totals,
     /// The same as budgets count it.
     pub(super) used: BudgetUsage,
+    /// The time that steps with a limit have used which the run continued out of, by their places.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) times: BTreeMap<Path, Duration>,
     /// How far the mail of each channel was taken.
     pub(super) mail: BTreeMap<String, u64>,
     /// What a person has approved for the whole run.
@@ -84,6 +88,7 @@ impl Carryover {
         Self {
             totals,
             used: budget.map_or_else(|| self.unbudgeted(&totals), Budget::used),
+            times: run.times_used(),
             mail: journal.map(|journal| journal.mailbox.taken()).unwrap_or_default(),
             approved: run.grants.approved(),
             conversations: journal.map(|journal| journal.ends_of_conversations()).unwrap_or_default(),

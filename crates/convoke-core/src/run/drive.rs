@@ -56,7 +56,7 @@ pub(super) async fn drive<S: State>(
         let GenerationStart { number, mut state, seed, journal, grants, names, carried } = generation;
         let (services, events) = (Arc::clone(&services), Arc::clone(&events));
         let run = Run::new(id.clone(), seed, services, journal, events, Arc::clone(&polls));
-        let run = Arc::new(run.continued(number, carried.totals).granted(grants).knowing(names));
+        let run = Arc::new(run.continued(number, &carried).granted(grants).knowing(names));
         run.polls.belong_to(&run);
         guard.guard(&run);
         let budget = launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used.clone()));

@@ -33,6 +33,7 @@ mod waiting;
 mod watchdog;
 mod workflow;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -59,12 +60,13 @@ pub use subscribe::Subscription;
 pub(crate) use waiting::{PendingWaits, WaitCondition, suspension};
 pub use workflow::{State, Workflow};
 
+use self::carryover::Carryover;
 use crate::event::{EventFeed, EventKind, EventSender, RunEnd, Sequencer};
 use crate::intercept::InterceptorStack;
 use crate::journal::{RunJournal, totals_with};
 use crate::message::Usage;
 use crate::store::{Totals, read_entries_from};
-use crate::{Error, Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Observer, OnDoubt, Path, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -88,6 +90,10 @@ pub(crate) struct Run {
     pub(crate) left_alone: CancellationToken,
     /// What the generations before this one have used.
     before: Totals,
+    /// The time that the steps had used, by their places, which the run continued out of.
+    times_before: BTreeMap<Path, Duration>,
+    /// The same of this generation, since it is about to end.
+    times_used: Mutex<BTreeMap<Path, Duration>>,
     totals: Mutex<Totals>,
 }
 
@@ -138,13 +144,30 @@ impl Run {
             ended_for_good: OnceLock::new(),
             left_alone: CancellationToken::new(),
             before: Totals::default(),
+            times_before: BTreeMap::new(),
+            times_used: Mutex::default(),
             totals: Mutex::default(),
         }
     }
 
     /// The same, after so many generations that have used this much.
-    pub(crate) fn continued(self, generation: u32, totals: Totals) -> Self {
-        Self { generation, before: totals, totals: Mutex::new(totals), ..self }
+    fn continued(self, generation: u32, carried: &Carryover) -> Self {
+        let (totals, times_before) = (carried.totals, carried.times.clone());
+        Self { generation, before: totals, totals: Mutex::new(totals), times_before, ..self }
+    }
+
+    /// The time that a step had used when the run continued out of it.
+    pub(crate) fn used_before(&self, path: &Path) -> Option<Duration> {
+        self.times_before.get(path).copied()
+    }
+
+    /// Keeps the time that the steps have used which the run is about to continue out of.
+    pub(crate) fn continue_after(&self, times_used: BTreeMap<Path, Duration>) {
+        *self.times_used.lock().unwrap_or_else(PoisonError::into_inner) = times_used;
+    }
+
+    fn times_used(&self) -> BTreeMap<Path, Duration> {
+        self.times_used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The same, with what was approved for the whole of it.

@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::event::{Event, EventKind, EventSelection, LogicalTime, Position, RunEnd, Sequencer};
 use crate::journal::{JournalIndex, Mailbox, RunJournal, StoredContent};
 use crate::scope::{Cancel, Node};
-use crate::store::{RunRecord, RunStatus, StoreError, Totals, read_entries_from};
+use crate::store::{RunRecord, RunStatus, StoreError, read_entries_from};
 use crate::{Entry, Error, Path, RunId, Scope};
 
 /// The result of a replay.
@@ -105,7 +105,7 @@ impl Runtime {
         let settings = Arc::clone(&services.settings);
         let events = Arc::new(Sequencer::keeping(run.clone(), wanted));
         let replayed = Run::new(run, record.seed, services, Some(journal), events, Arc::default());
-        let replayed = replayed.continued(record.generation.number, Totals::default());
+        let replayed = replayed.continued(record.generation.number, &Carryover::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
         let carried = Carryover::of(record)?;
         let budget = record.launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used));

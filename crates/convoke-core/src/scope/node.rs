@@ -3,7 +3,7 @@
 //! A node is made for every step that runs, so it is kept small and lazy: its path is put together only when somebody
 //! asks for it, and limits are inherited by copying a few words.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,13 +13,14 @@ use tokio::time::Instant;
 
 use super::cancel::Cancel;
 use super::tap::Tap;
-use super::time_limit::{Deadline, EffectsAhead};
+use super::time_limit::{Deadline, EffectsAhead, OwnTime};
 use super::work_clock::WorkClock;
 use super::{LeafReplay, Scope, ScopeLabels, Settings};
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
 use crate::event::LogicalTime;
+use crate::journal::JournalIndex;
 use crate::run::Run;
 
 pub(crate) struct Node {
@@ -39,6 +40,8 @@ pub(crate) struct Node {
     children: Mutex<ChildCounts>,
     /// When the narrowest limit that counts everything is reached.
     pub(crate) deadline: Option<Deadline>,
+    /// The limit that it has itself over the life of the run.
+    own_time: Option<OwnTime>,
     /// What the journal has of the scopes with a limit of their own that this one is in, and was not asked for.
     pub(crate) ahead: Option<Arc<EffectsAhead>>,
     /// Measures the limits that count only work.
@@ -160,6 +163,7 @@ impl Node {
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
+            own_time: None,
             ahead: None,
             clock: None,
             cancel,
@@ -188,9 +192,10 @@ impl Node {
         let repetition = child.repetition.unwrap_or_else(|| self.count_child(name));
         let path = OnceLock::new();
         let own_path = || path.get_or_init(|| Path::join(self.path(), name, repetition));
-        let (deadline, ahead) = match (child.timeout, child.time_left) {
+        let own_time = child.timeout.map(|limit| OwnTime::of(limit, self.time_used_by(own_path())));
+        let (deadline, ahead) = match (own_time, child.time_left) {
             (None, None) => (self.deadline.clone(), self.ahead.clone()),
-            (timeout, time_left) => self.time_limit_of_child(own_path(), timeout, time_left),
+            (own_time, time_left) => self.time_limit_of_child(own_path(), own_time, time_left),
         };
         let budget = child.limits.map(|limits| Budget::new(own_path().clone(), limits, self.budget.clone()));
         Self {
@@ -206,6 +211,7 @@ impl Node {
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
+            own_time,
             ahead,
             clock,
             cancel: child.cancel.unwrap_or_else(|| Arc::clone(&self.cancel)),
@@ -224,20 +230,40 @@ impl Node {
         }
     }
 
+    /// The time that a child with this path was at work before: in this generation, and if it is the first of its place, in the one
+    /// before, which the run continued out of it.
+    fn time_used_by(&self, path: &Path) -> Duration {
+        let index = self.live_index();
+        let before = match index.is_some_and(|index| index.is_renewed(path)) {
+            true => None,
+            false => self.run.used_before(path),
+        };
+        let index = index.filter(|index| index.knows_within(path));
+        before.unwrap_or_default() + index.map_or(Duration::ZERO, |index| index.time_used(path))
+    }
+
+    /// What the journal has of a run that really goes on.
+    fn live_index(&self) -> Option<&JournalIndex> {
+        self.run.journal.as_ref().filter(|journal| journal.is_live()).map(|journal| &journal.index)
+    }
+
+    /// How much of their time the scopes with a limit that this one is in have used so far, by their places.
+    pub(crate) fn times_used(&self) -> BTreeMap<Path, Duration> {
+        let scopes = std::iter::successors(Some(self), |node| node.parent.as_deref());
+        scopes
+            .filter_map(|node| Some((node.path().without_repetitions(), node.own_time.as_ref()?.used())))
+            .collect()
+    }
+
     /// When the time of a child is up that has a limit of its own, and what of its past takes none of it.
     fn time_limit_of_child(
         &self,
         path: &Path,
-        timeout: Option<Duration>,
+        own_time: Option<OwnTime>,
         time_left: Option<TimeLeft>,
     ) -> (Option<Deadline>, Option<Arc<EffectsAhead>>) {
-        let index =
-            self.run.journal.as_ref().filter(|journal| journal.is_live()).map(|journal| &journal.index);
-        let index = index.filter(|index| index.knows_within(path));
-        let over_life = timeout.map(|limit| {
-            let used = index.map_or(Duration::ZERO, |index| index.time_used(path));
-            (TimeLeft { left: limit.saturating_sub(used), of: limit }, limit)
-        });
+        let index = self.live_index().filter(|index| index.knows_within(path));
+        let over_life = own_time.map(|OwnTime { left, limit, .. }| (TimeLeft { left, of: limit }, limit));
         let from_now_on = time_left.map(|time| (time, time.left));
         let narrowest = over_life.into_iter().chain(from_now_on).min_by_key(|(time, _)| time.left);
         let Some((TimeLeft { left, of }, limit)) = narrowest else {

@@ -82,6 +82,27 @@ impl Deadline {
     }
 }
 
+/// The limit that a scope has over the whole life of its run.
+#[derive(Clone, Copy)]
+pub(super) struct OwnTime {
+    pub(super) limit: Duration,
+    /// What was left of it when the scope was opened.
+    pub(super) left: Duration,
+    opened: Instant,
+}
+
+impl OwnTime {
+    /// The limit of a scope that is opened now and was at work for so long before.
+    pub(super) fn of(limit: Duration, used: Duration) -> Self {
+        Self { limit, left: limit.saturating_sub(used), opened: Instant::now() }
+    }
+
+    /// How much of it is used by now.
+    pub(super) fn used(&self) -> Duration {
+        self.limit - self.left + self.opened.elapsed()
+    }
+}
+
 /// The effects of a scope with a limit that the journal has and nobody has asked for yet. Those of scopes further out count along.
 pub(crate) struct EffectsAhead {
     left: AtomicUsize,
