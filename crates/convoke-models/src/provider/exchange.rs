@@ -165,10 +165,15 @@ impl Exchange {
     }
 
     fn unsent(&self, mut error: TransportError) -> ModelError {
-        let is_ollama =
-            self.settings.provider == Provider::Ollama || self.settings.base_url.contains(":11434");
-        if error.failure == TransportFailure::Connect && is_ollama {
-            error.message.push_str("; is Ollama running? Start it with `ollama serve`");
+        let is_at = |port| self.settings.base_url.contains(port);
+        if error.failure == TransportFailure::Connect {
+            error.message.push_str(if self.settings.provider == Provider::Ollama || is_at(":11434") {
+                "; is Ollama running? Start it with `ollama serve`"
+            } else if is_at(":1234/") {
+                "; is LM Studio's server running? Start it with `lms server start`"
+            } else {
+                ""
+            });
         }
         self.named(error.into())
     }

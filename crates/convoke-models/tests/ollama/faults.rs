@@ -49,6 +49,19 @@ async fn where_nobody_listens_it_is_asked_whether_ollama_runs() {
 }
 
 #[tokio::test]
+async fn where_nobody_listens_at_its_port_it_is_asked_whether_lm_studio_runs() {
+    let settings = ProviderSettings::new(Provider::OpenAiCompatible).base_url("http://127.0.0.1:1234/v1");
+    let model = ProviderModel::new("qwen3", settings).unwrap();
+    let Err(error) = ask(&model, ModelRequest::new("Hi")).await else { return };
+    if error.kind == ModelErrorKind::Network {
+        assert!(
+            error.message.contains("is LM Studio's server running? Start it with `lms server start`"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_error_in_the_middle_of_a_reply_is_typed_too() {
     for (error, kind) in [
         (json!("an error was encountered while running the model"), ModelErrorKind::Overloaded),
