@@ -303,6 +303,14 @@ mod tests {
         );
         let rejected = question.verdict(&[ann, Answer::reject("no")]);
         assert!(rejected.is_some_and(|answer| !answer.is_approval()));
+        let alone = question.verdict(&[Answer::reject("no")]);
+        assert!(alone.is_some_and(|answer| !answer.is_approval()), "one rejection decides");
+        let both = [Answer::approve().by("ann"), Answer::approve().by("bob")];
+        assert_eq!(
+            Question::approval("ship?").verdict(&both).unwrap().by,
+            "ann",
+            "the first, if one is enough"
+        );
     }
 
     #[test]

@@ -115,6 +115,11 @@ mod tests {
         }
         let half = of(Some(Usage::tokens(5, 0)), Some(price));
         assert!(half.is_estimated && half.input_tokens == 5 && half.output_tokens > 50, "{half:?}");
+        let other_half = of(Some(Usage::tokens(0, 6)), Some(price));
+        assert_eq!(other_half, Usage { is_estimated: true, ..Usage::tokens(70, 6) });
+        let dear = Usage { cost: Some(Money::from_cents(1)), ..Usage::tokens(5, 0) };
+        assert_eq!(of(Some(dear), None).cost, dear.cost, "what it cost the model said");
+        assert_eq!(of(Some(dear), Some(price)).cost, None, "a price makes no cost out of what is not known");
         assert_eq!((half.cost, of(None, Some(Price::FREE)).cost), (None, Some(Money::ZERO)));
     }
 

@@ -261,6 +261,8 @@ mod tests {
         let unpriced = budget.take(&Charge::model(1, Money::ZERO)).unwrap_err();
         assert_eq!((unpriced.resource, unpriced.used, unpriced.needed), (Resource::Cost, 10, None));
         assert!(budget.take(&Charge::tool("look")).is_ok() && budget.take(&Charge::turn()).is_ok());
+        budget.charge(&Charge::model(1, Money::from_micros(5)));
+        assert!(budget.take(&Charge::tool("look")).is_ok(), "it costs nothing, whatever was overdrawn");
         let new = Budget::new(Path::from("main"), Limits::default().cost(Money::from_micros(10)), None);
         let dear = new.take(&Charge::model(1, Money::from_micros(11))).unwrap_err();
         assert_eq!((dear.used, dear.needed), (0, Some(11)), "there is something left, but too little");

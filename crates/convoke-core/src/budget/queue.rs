@@ -297,6 +297,27 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_used_more_than_it_had_set_aside_is_noticed_by_those_who_wait_further_out() {
+        let outer = tokens(130, None);
+        let (left, right) = (tokens(100, Some(&outer)), tokens(200, Some(&outer)));
+        let held = [at_once(&left, 10), at_once(&left, 10)].map(|held| held.unwrap().unwrap());
+        let [first, second] = held;
+        let (long, ours) = (wanted(100), wanted(40));
+        let mut before_us = Box::pin(right.reserve(&long));
+        let mut waiting = Box::pin(left.reserve(&ours));
+        assert!((&mut before_us).now_or_never().is_none());
+        assert!(
+            (&mut waiting).now_or_never().is_none(),
+            "there is room further in, and another is first further out"
+        );
+        first.settle(Usage::tokens(25, 25));
+        drop(before_us);
+        assert!((&mut waiting).now_or_never().is_none(), "now there is no room further in");
+        second.settle(Usage::tokens(5, 5));
+        assert_eq!((&mut waiting).now_or_never().unwrap().unwrap().output, 30);
+    }
+
+    #[test]
     fn who_waits_for_an_inner_budget_does_not_stand_in_the_way_of_others_further_out() {
         let outer = tokens(1_000, None);
         let (left, right) = (tokens(100, Some(&outer)), tokens(100, Some(&outer)));
