@@ -15,7 +15,7 @@ impl Rules {
     /// Those of runs that do not say which.
     pub(crate) const FIRST: Self = Self(1);
     /// Those of runs that begin now.
-    pub(crate) const CURRENT: Self = Self(5);
+    pub(crate) const CURRENT: Self = Self(6);
 
     /// Whether this build knows them.
     pub(crate) fn are_known(self) -> bool {
@@ -61,6 +61,11 @@ impl Rules {
     /// So is what is too long for a persona, for a workflow that is an agent, for whoever spawned agents, and for judges.
     pub(crate) fn sum_up_everywhere(self) -> bool {
         self.0 >= 5
+    }
+
+    /// Marks of fences are taken out of replies wherever they stand, not only where a line is nothing else.
+    pub(crate) fn take_out_all_marks(self) -> bool {
+        self.0 >= 6
     }
 
     /// A goal whose answer lacks an output that others need has failed.

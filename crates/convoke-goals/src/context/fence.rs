@@ -39,6 +39,16 @@ impl Fence {
         text.replace(&self.nonce, "(mark)")
     }
 
+    /// What somebody who has read marks has written, without those that were repeated.
+    pub(crate) fn without_repeated_marks(&self, text: &str) -> String {
+        if !self.marked(text) {
+            return text.to_owned();
+        }
+        let kept: Vec<&str> = text.lines().filter(|line| !self.is_mark(line.trim())).collect();
+        let [data, end] = ["data", "end"].map(|which| format!("[{which} {}]", self.nonce));
+        self.without_marks(&kept.join("\n").replace(&data, "").replace(&end, ""))
+    }
+
     /// Whether a line is nothing but a mark.
     pub(crate) fn is_mark(&self, line: &str) -> bool {
         let inner = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));

@@ -4,17 +4,24 @@
 
 use crate::context::Fence;
 use crate::context::convergence::{ConvergenceVerdict, verdict};
+use crate::rules::Rules;
 use crate::supervise::Product;
 
-/// A reply without what belongs to the prompt and not to the answer: lines with our marks, and a frame around the whole that
-/// says it is text.
-pub(super) fn readable(text: &str, fence: &Fence) -> String {
-    let marked = |line: &&str| fence.is_mark(line.trim());
-    let text = match text.lines().any(|line| marked(&line)) {
-        true => text.lines().filter(|line| !marked(line)).collect::<Vec<_>>().join("\n"),
-        false => text.to_owned(),
+/// A reply without what belongs to the prompt and not to the answer: our marks, and a frame around the whole that says it is text.
+pub(super) fn readable(text: &str, fence: &Fence, rules: Rules) -> String {
+    let text = match rules.take_out_all_marks() {
+        true => fence.without_repeated_marks(text),
+        false => without_lines_of_marks(text, fence),
     };
     unframed(&text).unwrap_or(text)
+}
+
+fn without_lines_of_marks(text: &str, fence: &Fence) -> String {
+    let marked = |line: &&str| fence.is_mark(line.trim());
+    match text.lines().any(|line| marked(&line)) {
+        true => text.lines().filter(|line| !marked(line)).collect::<Vec<_>>().join("\n"),
+        false => text.to_owned(),
+    }
 }
 
 /// What stands in a frame of back quotes that is the whole text, if the frame says that it is text.
@@ -61,11 +68,24 @@ mod tests {
     #[test]
     fn marks_and_a_frame_that_says_text_are_not_part_of_the_answer() {
         let fence = Fence::new(7);
-        assert_eq!(readable(&fence.wrap("9:00 mail"), &fence), "9:00 mail");
-        assert_eq!(readable("```plaintext\n9:00 mail\n```", &fence), "9:00 mail");
+        let readable = |text: &str| readable(text, &fence, Rules::CURRENT);
+        assert_eq!(readable(&fence.wrap("9:00 mail")), "9:00 mail");
+        assert_eq!(readable("```plaintext\n9:00 mail\n```"), "9:00 mail");
         for whole in ["9:00 mail", "```python\nprint()\n```", "```text\na\n```\nand\n```text\nb\n```"] {
-            assert_eq!(readable(whole, &fence), whole);
+            assert_eq!(readable(whole), whole);
         }
+    }
+
+    #[test]
+    fn marks_are_taken_out_wherever_they_stand_and_runs_that_began_before_keep_theirs() {
+        let (fence, old) = (Fence::new(7), serde_json::from_str("5").unwrap());
+        let said =
+            format!("  {}  {}\nas 0000000000000007 says", fence.wrap("9:00 mail"), fence.wrap("10:00 tea"));
+        let clean = readable(&said, &fence, Rules::CURRENT);
+        assert_eq!(clean.trim(), "9:00 mail\n  \n10:00 tea\nas (mark) says");
+        let shape = r#"{"plan":"[data 0000000000000007] 9:00 mail [end 0000000000000007]"}"#;
+        assert_eq!(readable(shape, &fence, Rules::CURRENT), r#"{"plan":" 9:00 mail "}"#);
+        assert_eq!(readable(shape, &fence, old), shape);
     }
 
     #[test]

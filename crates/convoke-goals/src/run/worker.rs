@@ -71,11 +71,11 @@ impl Worker<'_> {
         events::context_cut(scope, self.name, &self.prompt.cuts).await;
         let mut product = self.once(scope).await?;
         if self.rules.reworded() {
-            product.text = readable(&product.text, self.fence);
+            product.text = readable(&product.text, self.fence, self.rules);
             if let Some(correction) = no_answer(&product, self.converging) {
                 self.prompt.text.push_str(correction);
                 product = self.once(scope).await?;
-                product.text = readable(&product.text, self.fence);
+                product.text = readable(&product.text, self.fence, self.rules);
                 if repeats_prompt(&product.text) {
                     product.text.clear();
                 }
@@ -238,7 +238,13 @@ impl Worker<'_> {
         let repair = scope.composing().leaf_child("repair");
         let reply = repair.model(&self.model, request, Visibility::Hidden).await;
         match reply.and_then(|reply| Ok(reply.whole()?)) {
-            Ok(reply) => Ok(outputs::read(&reply.text(), self.outputs).or(read)),
+            Ok(reply) => {
+                let text = match self.rules.take_out_all_marks() {
+                    true => self.fence.without_repeated_marks(&reply.text()),
+                    false => reply.text(),
+                };
+                Ok(outputs::read(&text, self.outputs).or(read))
+            }
             Err(error) if self.rules.need_outputs() || error.passes(repair.path()) => Err(error),
             Err(_) => Ok(read),
         }
