@@ -40,7 +40,7 @@ pub enum EditError {
         name: String,
     },
     /// An address is not one.
-    #[error("`{url}` is no address")]
+    #[error("`{url}` is not an address")]
     Address {
         /// What was given.
         url: String,

@@ -91,7 +91,7 @@ impl Comparison {
             "lt" | "<" => Self::Below,
             "lte" | "<=" => Self::AtMost,
             "eq" | "==" => Self::Exactly,
-            _ => return Err(format!("`{operator}` is no operator: there are gt, gte, lt, lte, eq")),
+            _ => return Err(format!("`{operator}` is not an operator: there are gt, gte, lt, lte, eq")),
         })
     }
 }

@@ -294,7 +294,7 @@ fn scan(text: &str) -> Result<Scanned, String> {
         let is_key = matches!(before, '{' | ',') && next.starts_with(':');
         if is_name(letter) && !letter.is_ascii_digit() && !matches!(before, '.' | '#') && !is_key {
             if token == "$env" {
-                let wrong = || "write `$env[\"odd name\"]` for a variable whose name is no word".to_owned();
+                let wrong = || "write `$env[\"odd name\"]` for a variable whose name is not a word".to_owned();
                 let (name, after) = env_name(after).ok_or_else(wrong)?;
                 let known_as = format!("{ALIAS}{}_env", names.len());
                 written.push_str(&known_as);

@@ -25,7 +25,7 @@ pub enum InvalidAnswer {
         source: std::io::Error,
     },
     /// It is no file, or too large a one.
-    #[error("{} is no file of at most 8 MiB", file.display())]
+    #[error("{} is not a file of at most 8 MiB", file.display())]
     NotAFile {
         /// What it is called.
         file: PathBuf,

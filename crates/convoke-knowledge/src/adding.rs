@@ -69,7 +69,7 @@ impl Knowledge {
         let mut added = Added { left_out, ..Added::default() };
         for path in files {
             let Some(text) = path.to_str().map(str::to_owned) else {
-                added.left_out.push(LeftOut::new(&path, "its name is no text in UTF-8"));
+                added.left_out.push(LeftOut::new(&path, "its name is not text in UTF-8"));
                 continue;
             };
             let before = known.get(&text).map(|known| (known.digest.clone(), known.embedder.clone()));

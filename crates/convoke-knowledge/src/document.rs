@@ -68,7 +68,7 @@ fn kind(path: &Path, bytes: &[u8]) -> Kind {
 
 fn text(bytes: &[u8]) -> Result<&str, String> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-    let text = text.ok_or_else(|| "it is no text in UTF-8".to_owned())?;
+    let text = text.ok_or_else(|| "it is not text in UTF-8".to_owned())?;
     // Some editors put a mark before the first letter.
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }

@@ -163,7 +163,7 @@ async fn secrets_binaries_and_what_git_ignores_are_left_out() {
         [
             ("empty.txt", "it has no text"),
             ("paper.pdf", "PDFs are not read here"),
-            ("picture.png", "it is no text in UTF-8"),
+            ("picture.png", "it is not text in UTF-8"),
             ("secrets.yaml", "it looks like configuration, credentials or a key"),
             ("server.pem", "it looks like configuration, credentials or a key"),
         ]

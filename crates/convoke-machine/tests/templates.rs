@@ -119,7 +119,7 @@ fn promptkit_173_every_broken_rule_is_listed_before_anything_is_asked() {
     pack.check_values(&object(right.clone())).unwrap();
     assert_eq!(system(&pack, right).unwrap(), "ABC3true[1]");
     let unknown = pack.check_values(&object(json!({"code": "ABC", "teir": "gold"}))).unwrap_err();
-    assert_eq!(unknown[0].to_string(), "`teir` is no variable of the pack; did you mean `tier`?");
+    assert_eq!(unknown[0].to_string(), "`teir` is not a variable of the pack; did you mean `tier`?");
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl Reader {
         match place.node.text() {
             Some("approve") => return Some(PersonAnswer::Approve),
             Some(other) => {
-                let message = format!("`{other}` is no answer");
+                let message = format!("`{other}` is not an answer");
                 self.error("bad-value", &place.path, message).help =
                     Some(format!("write `approve`, or one of {} with its text", KEYS.join(", ")));
                 return None;

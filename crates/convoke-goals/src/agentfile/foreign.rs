@@ -35,7 +35,7 @@ fn unreadable(source: &Source) -> Option<Diagnostic> {
     let diagnostic = Diagnostic::new(
         Code::NotAnAgentfile,
         Span::new(start, start + 1),
-        "this is no text, and so not an Agentfile",
+        "this is not text, and so not an Agentfile",
     );
     Some(
         diagnostic

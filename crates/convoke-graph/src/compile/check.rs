@@ -30,7 +30,7 @@ pub(super) fn names<'a>(
         if node.id.is_empty() {
             findings.push(Finding::error("missing-id", place, "a node needs an id"));
         } else if node.id.starts_with(RESERVED) {
-            let message = format!("`{}` is no id for a node: what begins with `__` is the engine's", node.id);
+            let message = format!("`{}` is not an id for a node: what begins with `__` is the engine's", node.id);
             findings.push(Finding::error("reserved-id", place, message));
         } else if names.insert(node.id.as_str(), index).is_some() {
             let message = format!("there are two nodes with the id `{}`", node.id);
@@ -51,7 +51,7 @@ pub(super) fn names<'a>(
     if graph.entry.is_empty() {
         findings.push(Finding::error("missing-entry", format!("{path}/entry"), "a graph needs an entry"));
     } else if !names.contains_key(graph.entry.as_str()) {
-        let message = format!("the entry `{}` is no node of the graph", graph.entry);
+        let message = format!("the entry `{}` is not a node of the graph", graph.entry);
         let finding = Finding::error("unknown-entry", format!("{path}/entry"), message);
         findings.push(finding.suggest(&graph.entry, names.keys().copied()));
     }
@@ -120,7 +120,7 @@ pub(super) fn edges(
         let mut known = |name: &str, field: &str| {
             let found = names.get(name).copied();
             if found.is_none() {
-                let message = format!("an edge {field} `{name}`, which is no node of the graph");
+                let message = format!("an edge {field} `{name}`, which is not a node of the graph");
                 let finding = Finding::error("unknown-node", format!("{place}/{field}"), message);
                 findings
                     .push(finding.suggest(name, names.keys().copied().chain((field == "to").then_some(END))));
@@ -156,7 +156,7 @@ pub(super) fn cancels(
                 }
                 Some(other) => node.cancels.push(*other),
                 None => {
-                    let message = format!("`{name}` is to be cancelled, and is no node of the graph");
+                    let message = format!("`{name}` is to be cancelled, and is not a node of the graph");
                     let finding = Finding::error("unknown-node", place, message);
                     findings.push(finding.suggest(name, names.keys().copied()));
                 }
@@ -192,7 +192,7 @@ fn expressions(whole: &Value, schema: &Value, value: &Value, path: &str, finding
 
 fn invalid_condition(path: &str, error: ConditionError) -> Finding {
     let message = match error {
-        ConditionError::Invalid { problem, .. } => format!("this is no condition: {problem}"),
+        ConditionError::Invalid { problem, .. } => format!("this is not a condition: {problem}"),
         other => other.to_string(),
     };
     Finding::error("invalid-condition", path, message)

@@ -56,7 +56,7 @@ impl Typed for Approval {
                 Decision::Approve => ("approved", String::new()),
                 Decision::Revise { text } => ("revise", text),
                 Decision::Reject { reason } => ("rejected", reason),
-                other => return Err(Error::permanent(format!("{other:?} is no approval"))),
+                other => return Err(Error::permanent(format!("{other:?} is not an approval"))),
             };
             call.board.take(INTERRUPTED_NODE);
             call.board.set("approval_status", status)?;

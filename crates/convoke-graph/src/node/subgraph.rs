@@ -139,7 +139,7 @@ impl Typed for Iteration {
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let items: Vec<Value> = call.board.typed(&config.input_key).ok_or_else(|| {
-                Error::permanent(format!("variable `{}` is no list to go through", config.input_key))
+                Error::permanent(format!("variable `{}` is not a list to go through", config.input_key))
             })?;
             let mut results = Vec::with_capacity(items.len());
             for (index, item) in items.into_iter().enumerate() {

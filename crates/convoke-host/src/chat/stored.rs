@@ -18,7 +18,7 @@ use crate::Manifest;
 #[non_exhaustive]
 pub enum ChatError {
     /// The run is something else.
-    #[error("run {run} is no conversation: its workflow is `{workflow}`")]
+    #[error("run {run} is not a conversation: its workflow is `{workflow}`")]
     NotAChat {
         /// The run.
         run: RunId,

@@ -45,9 +45,9 @@ impl fmt::Display for Wrong {
             Self::Type { wanted } => write!(formatter, "must be of type {wanted}"),
             Self::Rule(rule) => formatter.write_str(rule),
             Self::Unknown { meant: Some(name) } => {
-                write!(formatter, "is no variable of the pack; did you mean `{name}`?")
+                write!(formatter, "is not a variable of the pack; did you mean `{name}`?")
             }
-            Self::Unknown { meant: None } => formatter.write_str("is no variable of the pack"),
+            Self::Unknown { meant: None } => formatter.write_str("is not a variable of the pack"),
         }
     }
 }

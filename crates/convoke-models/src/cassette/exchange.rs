@@ -99,7 +99,7 @@ impl RecordedRequest {
     /// [`TransportFailure::Invalid`] if its address is none.
     pub(super) fn of(request: &HttpRequest, redactor: &Redactor) -> Result<Self, TransportError> {
         // The address is not shown: it may carry a password.
-        let invalid = || TransportError::new(TransportFailure::Invalid, "the request's address is none");
+        let invalid = || TransportError::new(TransportFailure::Invalid, "the request's address is not valid");
         let uri: Uri = request.url.parse().map_err(|_| invalid())?;
         let scheme = uri.scheme_str().ok_or_else(invalid)?;
         let host = uri.host().ok_or_else(invalid)?;

@@ -41,7 +41,7 @@ fn parsed(given: Option<&str>) -> Result<Value, Failure> {
         Some(text) => text.to_owned(),
     };
     let value: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("the arguments are no JSON: {error}")))?;
+        .map_err(|error| Failure::usage(format!("the arguments are not JSON: {error}")))?;
     match value.is_object() {
         true => Ok(value),
         false => Err(Failure::usage("the arguments must be an object, such as '{\"path\": \"README.md\"}'")),

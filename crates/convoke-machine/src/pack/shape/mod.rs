@@ -136,7 +136,7 @@ impl Walk {
         let is_unknown = |name: &str| is_closed && !object.fields.iter().any(|field| field.name == name);
         for entry in node.entries().iter().filter(|entry| is_unknown(&entry.name)) {
             let place = child(path, &entry.name);
-            let message = format!("`{}` is no field of {}", entry.name, object.title);
+            let message = format!("`{}` is not a field of {}", entry.name, object.title);
             self.note(object.closed_to, &place, &message);
             let finding =
                 Finding::warning("unknown-field", place, message).help("it is kept, and has no effect");
