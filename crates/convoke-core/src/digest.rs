@@ -147,7 +147,8 @@ impl TryFrom<String> for Digest {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let mut bytes = [0; 16];
-        let valid = text.len() == 32 && text.is_ascii();
+        // A sign would be read as a part of a number.
+        let valid = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
         for (index, byte) in bytes.iter_mut().enumerate() {
             *byte = valid
                 .then(|| u8::from_str_radix(&text[index * 2..index * 2 + 2], 16).ok())
@@ -173,5 +174,6 @@ mod tests {
         let digest = Digest::of_parts(&[b"loom"]);
         assert_eq!(Digest::try_from(digest.to_string()), Ok(digest));
         assert!(Digest::try_from("xyz".to_owned()).is_err());
+        assert!(Digest::try_from("+a".repeat(16)).is_err(), "a sign is no digit");
     }
 }

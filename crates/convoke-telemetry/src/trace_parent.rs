@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use convoke_text::hex;
+use convoke_text::{hex, unhex};
 
 use opentelemetry::trace::TraceContextExt;
 
@@ -91,15 +91,8 @@ fn parse(text: &str) -> Option<TraceParent> {
 
 /// Exactly so many bytes, in lower-case hexadecimal.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * N || !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
+    let is_lower_case = !text.contains(|digit: char| digit.is_ascii_uppercase());
+    unhex(text).filter(|_| is_lower_case)?.try_into().ok()
 }
 
 impl fmt::Display for TraceParent {

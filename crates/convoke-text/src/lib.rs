@@ -22,7 +22,7 @@ pub mod template;
 pub mod xdg;
 
 pub use bounded::read_bounded;
-pub use hex::hex;
+pub use hex::{hex, unhex};
 pub use invisible::is_invisible;
 pub use shell::shell_quoted;
 pub use shorten::one_line_of;

@@ -45,15 +45,8 @@ impl FromStr for Digest {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const WRONG: &str = "a SHA-256 is 64 digits from 0 to f";
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(WRONG);
-        }
-        let mut bytes = [0; 32];
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| WRONG)?;
-        }
-        Ok(Self(bytes))
+        let bytes = convoke_text::unhex(text).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or("a SHA-256 is 64 digits from 0 to f")
     }
 }
 
@@ -80,5 +73,17 @@ impl Hasher {
 
     pub(crate) fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_read_back_and_a_sign_is_not_taken_for_a_digit() {
+        let digits = "0aF".repeat(21) + "0";
+        assert_eq!(digits.parse::<Digest>().unwrap().to_string(), digits.to_lowercase());
+        assert!("+a".repeat(32).parse::<Digest>().is_err());
     }
 }

@@ -202,12 +202,5 @@ fn events(stored: Vec<StoredEvent>) -> Result<Vec<Event>, String> {
 }
 
 fn bytes(hex: &str) -> Result<Vec<u8>, String> {
-    let wrong = || "`hex` must be pairs of digits from 0 to f".to_owned();
-    if !hex.is_ascii() || !hex.len().is_multiple_of(2) {
-        return Err(wrong());
-    }
-    (0..hex.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).map_err(|_| wrong()))
-        .collect()
+    convoke_text::unhex(hex).ok_or_else(|| "`hex` must be pairs of digits from 0 to f".to_owned())
 }
