@@ -109,6 +109,22 @@ async fn whoever_comes_back_misses_nothing_and_is_told_nothing_twice() {
     }
 }
 
+#[tokio::test]
+async fn what_is_heard_of_a_run_that_is_gone_on_with_stands_where_everybody_reads_it() {
+    let chain = Chain::new("main").then(says("a")).then(asks("Which?")).then(says("b"));
+    let (home, workflow) = (Home::new(echo()), Workflow::new(chain));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    home.answer(&run, "Which?", Answer::text("red")).await;
+    let (heard, outcome) = home.runtime().resume(&workflow, run.clone()).stream().collect().await;
+    assert_eq!(outcome.unwrap().status, RunStatus::Completed);
+    let read = read_to_the_end(home.runtime().subscribe(&registry(&workflow), run, None)).await;
+    let steps = |events: &[Event]| {
+        let begun = |(_, kind): &(Position, EventKind)| matches!(kind, EventKind::StepStarted { .. });
+        placed(events).into_iter().filter(begun).collect::<Vec<_>>()
+    };
+    assert_eq!((steps(&heard).len(), steps(&heard)), (4, steps(&read)));
+}
+
 /// A model that says a few words, one after the other.
 fn slow_speaker() -> ScriptedModel {
     let reply = Reply::text("one two three four").delay_per_chunk(millis(20));

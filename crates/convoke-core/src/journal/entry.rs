@@ -328,4 +328,50 @@ mod tests {
         let later: Vec<_> = (1..4).map(|number| IdempotencyKey::derive_in(&run, number, &path, 3)).collect();
         assert!(!later.contains(&first) && later[0] != later[1] && later[1] != later[2]);
     }
+
+    #[test]
+    fn a_call_has_the_key_of_its_place_until_replies_to_it_were_of_no_use() {
+        let key = IdempotencyKey::derive(&"run-1".parse().unwrap(), &Path::from("main/pay"), 3);
+        assert_eq!(key.clone().after_refused(0), key);
+        let anew = [1, 2].map(|refused| key.clone().after_refused(refused));
+        assert!(anew[0] != key && anew[1] != key && anew[0] != anew[1]);
+        assert_eq!(format!("{key:?}"), format!("IdempotencyKey({key})"));
+    }
+
+    /// The end of an effect, with this outcome.
+    fn ended(effect: EffectKind, outcome: &'static str) -> Entry {
+        Entry {
+            seq: 1,
+            path: Path::from("main"),
+            ordinal: 0,
+            effect,
+            phase: Phase::Finished,
+            digest: Digest::of_parts(&[]),
+            at: Timestamp::from_micros(0),
+            request: None,
+            outcome: Some(Bytes::from_static(outcome.as_bytes())),
+            labels: Labels::default(),
+        }
+    }
+
+    #[test]
+    fn only_a_call_of_a_tool_that_was_made_and_gave_an_error_is_a_failed_one() {
+        let of = |effect, outcome| ended(effect, outcome).is_failed_call();
+        assert!(of(EffectKind::Tool, r#"{"ok":{"content":"no such order","is_error":true}}"#));
+        assert!(!of(EffectKind::Tool, r#"{"ok":{"content":"sent"}}"#));
+        assert!(!of(EffectKind::Tool, r#"{"ok":{"is_error":true,"denied":true}}"#));
+        assert!(!of(EffectKind::Tool, r#"{"ok":{"is_error":true,"refused":true}}"#));
+        assert!(!of(EffectKind::Custom, r#"{"ok":{"is_error":true}}"#), "what a step gave looks as it likes");
+        assert!(!of(EffectKind::Tool, r#"{"err":{"failed":{}}}"#));
+    }
+
+    #[test]
+    fn an_outcome_says_at_its_beginning_whether_it_is_one_of_success_or_of_failure() {
+        let of = |outcome| {
+            let entry = ended(EffectKind::Now, outcome);
+            (entry.has_succeeded(), entry.has_failed())
+        };
+        assert_eq!((of(r#"{"ok":1}"#), of(r#"{"err":{}}"#)), ((true, false), (false, true)));
+        assert_eq!(of("{}"), (false, false));
+    }
 }

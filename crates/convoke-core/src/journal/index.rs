@@ -335,4 +335,41 @@ mod tests {
         assert_eq!(slot.finished.map(|entry| entry.ordinal), Some(far));
         assert_eq!(index.unused(), LARGEST_GAP + 1);
     }
+
+    /// An entry of an effect with this outcome.
+    fn of(effect: EffectKind, phase: Phase, path: &str, outcome: &'static str, seq: u64) -> Entry {
+        let outcome = (!outcome.is_empty()).then(|| outcome.as_bytes().into());
+        Entry { seq, path: Path::from(path), effect, phase, outcome, ..entry(0) }
+    }
+
+    #[test]
+    fn what_was_superseded_is_not_known_until_it_is_made_anew() {
+        use EffectKind::Model;
+        let past = [
+            of(Model, Phase::Finished, "main/a", "{\"ok\":1}", 7),
+            of(Model, Phase::Superseded, "main/a", "", 8),
+        ];
+        let index = JournalIndex::new(past.to_vec());
+        let (main, a, b) = (Path::from("main"), Path::from("main/a"), Path::from("main/b"));
+        assert!(!index.knows_from(&a, 0) && !index.knows_within(&main) && index.paths().next().is_none());
+        let anew = of(Model, Phase::Finished, "main/a", "{\"ok\":2}", 9);
+        let index = JournalIndex::new(past.into_iter().chain([anew]).collect());
+        assert!(index.knows_from(&a, 0) && index.knows_within(&main) && index.paths().eq([&a]));
+        assert!(!index.knows_within(&b) && !index.knows_from(&a, 1));
+        assert_eq!((index.first_number(), JournalIndex::default().first_number()), (Some(7), None));
+    }
+
+    #[test]
+    fn the_last_reply_is_the_last_success_of_a_model_at_or_below_a_path() {
+        use EffectKind::{Model, Tool};
+        let index = JournalIndex::new(vec![
+            of(Model, Phase::Finished, "main/a", "{\"ok\":1}", 1),
+            of(Model, Phase::Finished, "main/a/b", "{\"ok\":1}", 2),
+            of(Model, Phase::Finished, "main/a/c", "{\"err\":{}}", 3),
+            of(Tool, Phase::Finished, "main/a/d", "{\"ok\":1}", 4),
+            of(Model, Phase::Finished, "main/e", "{\"ok\":1}", 5),
+        ]);
+        let last = |path: &str| index.last_reply_within(&Path::from(path)).map(|entry| entry.seq);
+        assert_eq!((last("main/a"), last("main"), last("main/a/c")), (Some(2), Some(5), None));
+    }
 }

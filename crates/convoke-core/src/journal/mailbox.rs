@@ -61,3 +61,43 @@ impl Mailbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Digest, Labels, Path, Timestamp};
+
+    #[test]
+    fn mail_is_taken_once_in_order_and_each_channel_has_its_own() {
+        let mailbox = Mailbox::of(BTreeMap::from([("orders".to_owned(), 3)]), std::iter::empty());
+        assert!(!mailbox.take("orders", 3) && !mailbox.take("orders", 2));
+        assert!(mailbox.take("orders", 5) && !mailbox.take("orders", 5) && !mailbox.take("orders", 4));
+        assert!(mailbox.take("news", 1));
+        assert_eq!((mailbox.seen("orders"), mailbox.seen("news"), mailbox.seen("else")), (5, 1, 0));
+        assert_eq!(mailbox.taken(), BTreeMap::from([("news".to_owned(), 1), ("orders".to_owned(), 5)]));
+    }
+
+    #[test]
+    fn a_journal_says_what_was_taken_and_what_was_refused_and_nothing_of_what_is_only_waited_for() {
+        let entry = |effect, phase, ordinal, request: &'static str, outcome: &'static str| {
+            let json = |text: &'static str| (!text.is_empty()).then(|| text.as_bytes().into());
+            let (path, digest, at) = (Path::from("main"), Digest::of_parts(&[]), Timestamp::from_micros(0));
+            let (request, outcome, labels) = (json(request), json(outcome), Labels::default());
+            Entry { seq: 1, path, ordinal, effect, phase, digest, at, request, outcome, labels }
+        };
+        let received = |number| match number {
+            4 => r#"{"ok":{"payload":1,"at":0,"number":4}}"#,
+            _ => r#"{"ok":{"payload":1,"at":0,"number":9}}"#,
+        };
+        let (orders, news) = (r#"{"channel":"orders"}"#, r#"{"channel":"news"}"#);
+        let entries = [
+            entry(EffectKind::Receive, Phase::Started, 0, orders, ""),
+            entry(EffectKind::Receive, Phase::Finished, 0, "", received(4)),
+            entry(EffectKind::Receive, Phase::Started, 1, r#"{"channel":"news","refused":2}"#, ""),
+            entry(EffectKind::Receive, Phase::Started, 2, news, received(9)),
+            entry(EffectKind::Custom, Phase::Finished, 3, orders, received(9)),
+        ];
+        let mailbox = Mailbox::of(BTreeMap::new(), entries.iter());
+        assert_eq!((mailbox.seen("orders"), mailbox.seen("news")), (4, 2));
+    }
+}

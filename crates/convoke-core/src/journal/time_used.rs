@@ -183,5 +183,7 @@ mod tests {
         assert_eq!(used(&timed_out("main/part"), Some(model("main/part/b", 300, 310))), 10);
         let interrupted = Entry { phase: Phase::Superseded, ..model("main/part", 0, 40) };
         assert_eq!(seconds_used([interrupted]), 40);
+        let both = Entry { phase: Phase::Superseded, ..failed("main/part", &timed_out("main/part")) };
+        assert_eq!(seconds_used([both]), 0, "interrupted by its own limit");
     }
 }

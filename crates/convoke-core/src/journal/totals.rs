@@ -47,3 +47,62 @@ fn add_model_call(totals: &mut Totals, entry: &Entry) {
         Err(_) => totals.add_model_call(Usage::default(), false),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Digest, Labels, Timestamp};
+
+    const GIVEN: &str = r#"{"ok":{"content":"done"}}"#;
+    const DENIED: &str = r#"{"err":{"type":"denied","reason":"no"}}"#;
+
+    fn entry(effect: EffectKind, phase: Phase, outcome: &str) -> Entry {
+        Entry {
+            seq: 1,
+            path: Path::from("main"),
+            ordinal: 0,
+            effect,
+            phase,
+            digest: Digest::of_parts(&[]),
+            at: Timestamp::from_micros(0),
+            request: None,
+            outcome: (!outcome.is_empty()).then(|| outcome.to_owned().into()),
+            labels: Labels::default(),
+        }
+    }
+
+    #[test]
+    fn every_call_of_a_tool_that_was_made_counts_once_also_if_nobody_knows_how_it_ended() {
+        use Phase::{Finished, Started, Superseded};
+        for (entries, calls) in [
+            (vec![(Started, "")], 1),
+            (vec![(Finished, GIVEN)], 1),
+            (vec![(Finished, DENIED)], 0),
+            (vec![(Started, ""), (Finished, GIVEN)], 1),
+            (vec![(Started, ""), (Finished, DENIED)], 0),
+            (vec![(Started, ""), (Superseded, ""), (Finished, GIVEN)], 2),
+            (vec![(Started, ""), (Superseded, ""), (Started, ""), (Finished, GIVEN)], 2),
+            (vec![(Started, ""), (Finished, GIVEN), (Superseded, ""), (Finished, DENIED)], 1),
+        ] {
+            let of = |(phase, outcome): &(Phase, &str)| entry(EffectKind::Tool, *phase, outcome);
+            let journal: Vec<_> = entries.iter().map(of).collect();
+            assert_eq!(totals_of(&journal).tool_calls, calls, "{entries:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_of_a_model_counts_with_what_it_used_if_it_was_made_also_when_it_is_made_anew() {
+        use Phase::{Finished, Superseded};
+        let broke_off = r#"{"err":{"type":"failed","message":"no","category":"transient","usage":{"input_tokens":3,"output_tokens":4}}}"#;
+        for (phase, outcome, calls, tokens) in [
+            (Finished, broke_off, 1, 7),
+            (Finished, DENIED, 0, 0),
+            (Finished, r#"{"of another version":1}"#, 1, 0),
+            (Superseded, broke_off, 1, 7),
+            (Superseded, "", 0, 0),
+        ] {
+            let totals = totals_of(&[entry(EffectKind::Model, phase, outcome)]);
+            assert_eq!((totals.model_calls, totals.usage.total_tokens()), (calls, tokens), "{outcome}");
+        }
+    }
+}
