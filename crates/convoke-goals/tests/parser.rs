@@ -221,6 +221,16 @@ fn words_that_begin_no_statement_are_errors() {
 }
 
 #[test]
+fn a_quote_of_another_kind_is_shown_as_it_is() {
+    for (quote, shown) in [("'", "`'` has no meaning here"), ("\\", "`\\` has no meaning here")] {
+        let text = format!("NAME n\nGOAL a {quote}A{quote}\nRUN main USING a\n");
+        let (_, diagnostics) = read_text(&text);
+        let told = render(&Source::new("x", &text), &diagnostics, Style::default());
+        assert!(told.contains(shown), "{told}");
+    }
+}
+
+#[test]
 fn agent_038_steps_come_in_the_order_of_the_file() {
     let file = valid("NAME n\nGOAL g \"x\"\nRUN one USING g\nRUN two USING g\nRUN three USING g");
     assert_eq!(file.steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(), ["one", "two", "three"]);

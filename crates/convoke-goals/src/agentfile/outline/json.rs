@@ -101,7 +101,7 @@ struct OutputJson<'a> {
 struct OverridesJson<'a> {
     model: Option<&'a str>,
     tools: Option<&'a [String]>,
-    timeout: Option<f64>,
+    timeout_seconds: Option<f64>,
     retry: Option<RetryJson>,
     budget: Option<BudgetJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,7 +111,7 @@ struct OverridesJson<'a> {
 #[derive(Serialize)]
 struct RetryJson {
     times: u32,
-    after: Option<f64>,
+    after_seconds: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -120,7 +120,7 @@ struct BudgetJson {
     model_calls: Option<u64>,
     tool_calls: Option<u64>,
     turns: Option<u64>,
-    cost: Option<f64>,
+    cost_usd: Option<f64>,
 }
 
 fn whole(file: &Agentfile) -> OutlineJson<'_> {
@@ -246,17 +246,17 @@ fn overrides(overrides: &Overrides) -> OverridesJson<'_> {
             Tools::None => &[][..],
             Tools::Named(names) => names,
         }),
-        timeout: overrides.timeout.map(|timeout| timeout.as_secs_f64()),
+        timeout_seconds: overrides.timeout.map(|timeout| timeout.as_secs_f64()),
         retry: overrides.retry.map(|retry| RetryJson {
             times: retry.times,
-            after: retry.after.map(|after| after.as_secs_f64()),
+            after_seconds: retry.after.map(|after| after.as_secs_f64()),
         }),
         budget: overrides.budget.as_ref().map(|budget| BudgetJson {
             tokens: budget.tokens,
             model_calls: budget.model_calls,
             tool_calls: budget.tool_calls,
             turns: budget.turns,
-            cost: budget.cost.map(|cost| cost.as_micros() as f64 / 1e6),
+            cost_usd: budget.cost.map(|cost| cost.as_micros() as f64 / 1e6),
         }),
         memory: overrides.memory.as_deref(),
     }
