@@ -1,8 +1,7 @@
 //! Reads and writes files of the user: whole or not at all, and never over something by accident.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use convoke_config::{NewFile, replace_file};
 use convoke_host::is_standard_input;
@@ -52,43 +51,4 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
         Failure::failed(format!("{} cannot be written: {error}", path.display()))
             .hint("check its permissions, and that the disk is not full; the file is as it was")
     })
-}
-
-/// How much of a file is looked at to know what it is.
-const BEGINNING: u64 = 1_024;
-
-/// Why a file of a kind that this program makes was not written.
-pub(crate) enum NotWritten {
-    /// There is no such folder.
-    NoFolder(PathBuf),
-    /// What is there is no file of that kind.
-    Foreign,
-    /// It cannot be read or written.
-    Failed(io::Error),
-}
-
-/// Writes a file of a kind that this program makes, whole or not at all. A file that is there is replaced only if it begins like one of
-/// them.
-pub(crate) fn replace_own(
-    path: &Path,
-    bytes: &[u8],
-    is_own: impl Fn(&[u8]) -> bool,
-) -> Result<(), NotWritten> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        return Err(NotWritten::NoFolder(folder.to_owned()));
-    }
-    match File::open(path) {
-        Ok(file) => {
-            let mut beginning = Vec::new();
-            file.take(BEGINNING).read_to_end(&mut beginning).map_err(NotWritten::Failed)?;
-            if !is_own(&beginning) {
-                return Err(NotWritten::Foreign);
-            }
-        }
-        // Whoever replaces anything need not read it.
-        Err(error) if error.kind() == ErrorKind::NotFound || is_own(&[]) => {}
-        Err(error) => return Err(NotWritten::Failed(error)),
-    }
-    replace_file(path, bytes, NewFile::Usual).map_err(NotWritten::Failed)
 }

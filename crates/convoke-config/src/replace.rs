@@ -1,7 +1,11 @@
 //! Files that are replaced whole: there is always the old one or the new one.
 
-use std::io::{ErrorKind, Result, Write};
-use std::path::Path;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::path::{Path, PathBuf};
+
+/// How much of a file is looked at to know what it is.
+const BEGINNING: u64 = 1_024;
 
 /// The permissions of a file that is not there yet. One that is there keeps its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +44,45 @@ pub fn replace_file(path: &Path, bytes: &[u8], new: NewFile) -> Result<()> {
     Ok(())
 }
 
+/// Reasons why a file of a kind that we make was not written.
+#[derive(Debug)]
+pub enum NotReplaced {
+    /// There is no such folder.
+    NoFolder(PathBuf),
+    /// What is there is not a file of that kind.
+    Foreign,
+    /// It cannot be read or written.
+    Failed(Error),
+}
+
+/// Writes a file of a kind that we make, whole or not at all. One that is there is replaced only if it begins like one of them.
+///
+/// # Errors
+/// If there is something else, no such folder, or it cannot be written; then what was there is as it was.
+pub fn replace_own_file(
+    path: &Path,
+    bytes: &[u8],
+    is_own: impl Fn(&[u8]) -> bool,
+) -> std::result::Result<(), NotReplaced> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(NotReplaced::NoFolder(folder.to_owned()));
+    }
+    match File::open(path) {
+        Ok(file) => {
+            let mut beginning = Vec::new();
+            file.take(BEGINNING).read_to_end(&mut beginning).map_err(NotReplaced::Failed)?;
+            if !is_own(&beginning) {
+                return Err(NotReplaced::Foreign);
+            }
+        }
+        // Whoever replaces anything need not read it.
+        Err(error) if error.kind() == ErrorKind::NotFound || is_own(&[]) => {}
+        Err(error) => return Err(NotReplaced::Failed(error)),
+    }
+    replace_file(path, bytes, NewFile::Usual).map_err(NotReplaced::Failed)
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -60,5 +103,21 @@ mod tests {
         replace_file(&folder.path().join("link"), b"b", NewFile::Usual).unwrap();
         assert_eq!((mode("own"), std::fs::read(folder.path().join("own")).unwrap()), (0o640, b"b".to_vec()));
         assert!(folder.path().join("link").is_symlink());
+    }
+
+    #[test]
+    fn only_a_file_of_our_own_kind_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        let write = |path: &Path, text: &str| {
+            replace_own_file(path, text.as_bytes(), |beginning| beginning.starts_with(b"ours"))
+        };
+        assert!(write(&path, "ours 1").is_ok() && write(&path, "ours 2").is_ok());
+        assert_eq!(std::fs::read(&path).unwrap(), b"ours 2");
+        std::fs::write(&path, "a letter").unwrap();
+        assert!(matches!(write(&path, "ours 3"), Err(NotReplaced::Foreign)));
+        assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
+        let elsewhere = folder.path().join("none/page.html");
+        assert!(matches!(write(&elsewhere, "ours"), Err(NotReplaced::NoFolder(_))));
     }
 }

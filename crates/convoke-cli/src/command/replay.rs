@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use convoke_config::{NotReplaced, replace_own_file};
 use convoke_core::RunStatus;
 use convoke_history::History;
 use convoke_history::account::{Filter, PAGE_MARK, Page, RecordItem, RecordView, record_items, session_log};
@@ -9,7 +10,6 @@ use convoke_history::lines::RecordLines;
 
 use crate::arguments::Replay;
 use crate::failure::Failure;
-use crate::files::{self, NotWritten};
 use crate::session::Session;
 use crate::terminal::{Rich, Tone, text};
 
@@ -100,18 +100,18 @@ fn save(page: &str, path: &Path, force: bool) -> Result<(), Failure> {
         return Err(Failure::failed(format!("{place} is a folder")).hint("name a file: `--html FILE`"));
     }
     let is_page = |beginning: &[u8]| force || String::from_utf8_lossy(beginning).contains(PAGE_MARK);
-    files::replace_own(path, page.as_bytes(), is_page).map_err(|error| match error {
-        NotWritten::NoFolder(folder) => {
+    replace_own_file(path, page.as_bytes(), is_page).map_err(|error| match error {
+        NotReplaced::NoFolder(folder) => {
             let folder = text::one_line(&folder.display().to_string());
             Failure::failed(format!("there is no folder {folder}"))
                 .hint("make it, or name another file: `--html FILE`")
         }
-        NotWritten::Foreign => {
+        NotReplaced::Foreign => {
             Failure::failed(format!("{place} is there already, and is not a page of this program"))
                 .hint("name another file, or replace it with `--force`")
         }
         // Only the kind: the whole error names the file beside it, which nobody asked for.
-        NotWritten::Failed(error) => Failure::failed(format!("{place} cannot be written: {}", error.kind()))
+        NotReplaced::Failed(error) => Failure::failed(format!("{place} cannot be written: {}", error.kind()))
             .hint("name another file: `--html FILE`"),
     })
 }

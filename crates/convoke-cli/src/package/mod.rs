@@ -28,7 +28,7 @@ pub(crate) fn command(
 ) -> Result<(), Failure> {
     match command {
         PackageCommand::Pack(wanted) => pack::run(wanted, output),
-        PackageCommand::Verify(wanted) => verify::run(arguments, wanted, output),
+        PackageCommand::Verify(wanted) => verify::run(wanted, output),
         PackageCommand::Install(wanted) => install::run(arguments, wanted, output),
         PackageCommand::Packages => installed::list(arguments, output),
         PackageCommand::Uninstall(wanted) => installed::remove(arguments, wanted, output),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use convoke_config::{NotReplaced, replace_own_file};
 use convoke_history::human;
 use convoke_host::{OtherKinds, in_words};
 use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
@@ -10,7 +11,6 @@ use serde_json::json;
 use super::arguments::Pack;
 use super::title;
 use crate::failure::Failure;
-use crate::files::{self, NotWritten};
 use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn run(wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
@@ -62,15 +62,15 @@ fn source_date() -> Result<Option<u64>, Failure> {
 
 /// Writes the package. A file that is no package is not replaced.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    files::replace_own(path, bytes, Package::is_package).map_err(|error| match error {
-        NotWritten::NoFolder(folder) => {
+    replace_own_file(path, bytes, Package::is_package).map_err(|error| match error {
+        NotReplaced::NoFolder(folder) => {
             let folder = folder.display();
             Failure::failed(format!("failed to write package: there is no folder {folder}"))
                 .hint("make it, or name another file with `-o`")
         }
-        NotWritten::Foreign => Failure::failed(format!("{} is there, and is no package", path.display()))
+        NotReplaced::Foreign => Failure::failed(format!("{} is there, and is no package", path.display()))
             .hint("name another file with `-o`"),
-        NotWritten::Failed(error) => {
+        NotReplaced::Failed(error) => {
             Failure::failed(format!("failed to write package: {}: {error}", path.display()))
                 .hint("name another file with `-o`")
         }

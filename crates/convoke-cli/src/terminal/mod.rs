@@ -8,7 +8,7 @@ mod spinner;
 pub(crate) mod text;
 
 pub(crate) use convoke_history::Tone;
-pub(crate) use convoke_history::lines::{Align, Column, Rich, Table};
+pub(crate) use convoke_history::lines::{Rich, Table};
 pub(crate) use mode::{TerminalMode, forget_typed};
 pub(crate) use output::{Documents, Output};
 pub(crate) use palette::Palette;

@@ -2,9 +2,12 @@
 //!
 //! A file for each kind of thing. Nothing here finds anything out: what is shown is made by whoever knows it.
 
+mod download;
+mod eval_report;
 mod knowledge;
 mod lists;
 mod model_files;
+mod packages;
 mod places;
 mod policy;
 mod servers;
@@ -13,9 +16,12 @@ mod settings;
 use convoke_history::lines::Rich;
 use serde_json::Value;
 
+pub use download::download_line;
+pub use eval_report::{ComparedReport, scenario_line};
 pub use knowledge::{AddedDocuments, path_from_here};
 pub use lists::Listed;
 pub use model_files::ModelFiles;
+pub use packages::VerifiedPackage;
 pub use places::Places;
 pub use policy::ExplainedCall;
 pub use servers::{NO_SERVERS, ServerList};

@@ -1,15 +1,14 @@
 //! `convoke eval`
 
 mod arguments;
-mod show;
 
 use std::path::Path;
 
 use convoke_host::eval::{
-    Comparison, EvalOptions, LoadedScenario, Replies, Report, compare, junit, load_replies, load_scenarios,
+    EvalOptions, LoadedScenario, Replies, Report, compare, junit, load_replies, load_scenarios,
 };
+use convoke_host::view::{ComparedReport, View, scenario_line};
 use convoke_host::{FailureReport, FileProblems, LoadedFile, counted, user_name};
-use serde::Serialize;
 
 use crate::arguments::Arguments;
 use crate::diagnostics::tell;
@@ -25,15 +24,6 @@ pub(crate) use arguments::EvalArguments;
 
 /// So many runs may be over before somebody is told.
 const UNTOLD: usize = 64;
-
-/// A report, and how it differs from an earlier one.
-#[derive(Serialize)]
-struct Compared<'a> {
-    #[serde(flatten)]
-    report: &'a Report,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<&'a Comparison>,
-}
 
 pub(crate) async fn run(
     arguments: &Arguments,
@@ -51,7 +41,7 @@ pub(crate) async fn run(
     let (sender, mut over) = tokio::sync::mpsc::channel(UNTOLD);
     options.observer = Some(std::sync::Arc::new(move |scenario, run| {
         // Whoever is not told of it finds it in the report.
-        let _ = sender.try_send((scenario.name.clone(), show::over(scenario, run)));
+        let _ = sender.try_send((scenario.name.clone(), scenario_line(scenario, run)));
     }));
     output.aside(&format!("eval {}: should it be interrupted, `--id {0}` goes on with it", options.id));
     let mut done = Vec::new();
@@ -77,10 +67,11 @@ pub(crate) async fn run(
     }
     let report = report.map_err(|by| options.interrupted(by, &scenarios, &done))?;
     let comparison = earlier.map(|earlier| compare(&earlier, &report));
+    let compared = ComparedReport { report: &report, comparison: comparison.as_ref() };
     match wanted.output {
-        ReportFormat::Text if !arguments.json => show::report(&report, comparison.as_ref(), output)?,
+        ReportFormat::Text if !arguments.json => output.lines(&compared.lines(output.width()))?,
         ReportFormat::Junit => output.plain(junit(&report).trim_end())?,
-        _ => output.json(&Compared { report: &report, comparison: comparison.as_ref() })?,
+        _ => output.json(&compared)?,
     }
     // What was paid for is told even if this cannot be written.
     if let Some(path) = &wanted.junit {
