@@ -6,7 +6,8 @@ use crate::common::stored::{Home, NeverAnswers, asks, echo, says};
 use crate::common::{Trail, millis};
 use convoke_core::store::OnBusy;
 use convoke_core::{
-    Answer, Decision, Error, Launch, Question, RunId, RunStatus, Runtime, StoreError, Timestamp, Workflow,
+    Answer, Decision, Error, Launch, ModelRequest, Question, RunId, RunStatus, Runtime, StoreError,
+    Timestamp, Visibility, Workflow,
 };
 use convoke_steps::{AsyncFunc, Chain, Join, Parallel, StepExt, func, task_boxed};
 
@@ -169,6 +170,41 @@ async fn a_run_that_was_taken_over_makes_no_call_of_any_kind() {
         let error = outcome.error.unwrap();
         assert!(matches!(error.root(), Error::Store(StoreError::Fenced { .. })), "{error}");
         assert_eq!(home.model.calls(), 0, "a run that is not ours any more must not spend");
+    }
+}
+
+/// A step in which somebody else takes the run over.
+fn is_taken_over(home: &Home, run: &RunId, within: bool) -> AsyncFunc<Trail> {
+    let (store, run) = (std::sync::Arc::clone(home.store()), run.clone());
+    task_boxed("steal", move |scope, _: &mut Trail| {
+        let (store, run) = (std::sync::Arc::clone(&store), run.clone());
+        Box::pin(async move {
+            let steal = async || store.claim(&run, OnBusy::TakeOver).await.map(drop).map_err(Error::from);
+            if !within {
+                return steal().await;
+            }
+            // That it begins is kept before it does.
+            let asking = scope.child("asking");
+            let model = scope.default_model()?;
+            let acts = scope.custom("act").perform(|_| async {
+                steal().await?;
+                asking.model(&model, ModelRequest::new("?"), Visibility::Streamed).await.map(drop)
+            });
+            acts.await
+        })
+    })
+}
+
+#[tokio::test]
+async fn a_run_that_was_taken_over_after_its_last_word_was_kept_makes_no_further_call() {
+    for within in [true, false] {
+        let (home, id): (_, RunId) = (Home::new(echo()), "taken".parse().unwrap());
+        let chain = Chain::new("main").then(says("a")).then(is_taken_over(&home, &id, within));
+        let workflow = Workflow::new(chain.then(says("b")));
+        let outcome = home.runtime().start(&workflow, Trail::default()).id(id).await.unwrap();
+        let error = outcome.error.unwrap();
+        assert!(matches!(error.root(), Error::Store(StoreError::Fenced { .. })), "{error}");
+        assert_eq!(home.model.calls(), 1, "within: {within}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! The state as listeners see it.
 
 use crate::common::events::told_of_steps;
-use crate::common::{Oops, Trail, fails, watch};
+use crate::common::{Oops, Trail, add, fails, watch};
 use convoke_core::{Error, Event, EventKind, Scope};
-use convoke_steps::{Chain, Func, Join, OnError, Parallel, func, task};
+use convoke_steps::{Chain, Func, Join, OnError, Parallel, func, task, task_boxed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -119,4 +119,19 @@ async fn whoever_listens_to_a_part_hears_of_skipped_steps_too() {
         "listen/inner/chain step_ended",
     ];
     assert_eq!(heard, expected);
+}
+
+#[tokio::test]
+async fn what_a_part_of_a_part_does_is_heard_by_both_who_listen() {
+    let listens = task_boxed("listen", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            let (outer, all) = scope.composing().tapped("outer");
+            let (inner, part) = outer.composing().tapped("inner");
+            inner.run(&add("a"), &mut Trail::default()).await?;
+            outer.run(&add("b"), &mut Trail::default()).await?;
+            trail.steps = [all, part].map(|tap| tap.take().len().to_string()).into();
+            Ok(())
+        })
+    });
+    assert_eq!(crate::common::run(listens).await.completed().unwrap().steps, ["4", "2"]);
 }

@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 
 use super::{Blob, EffectKind, Entry, JournalIndex, Mailbox, Phase, replies};
 use crate::ask::{PendingQuestion, QuestionId};
@@ -219,13 +220,17 @@ impl RunJournal {
     /// Waits as [`settle`](Self::settle) does, and makes sure that nobody has taken the run over: a run that is not ours any more
     /// must not spend or change anything.
     pub(crate) async fn settle_and_confirm(&self) -> Result<(), StoreError> {
-        match self.last()?.filter(|ticket| !ticket.is_known_done()) {
-            // What is written now is written by whoever has the run.
-            Some(ticket) => ticket.await,
-            None => match &self.lease {
-                Some(lease) => self.store.confirm(lease).await,
-                None => Ok(()),
-            },
+        if let Some(mut last) = self.last()? {
+            match (&mut last).now_or_never() {
+                // What is written now is written by whoever has the run.
+                None => return last.await,
+                // What was written before says nothing of now.
+                Some(written) => written?,
+            }
+        }
+        match &self.lease {
+            Some(lease) => self.store.confirm(lease).await,
+            None => Ok(()),
         }
     }
 

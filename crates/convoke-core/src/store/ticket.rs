@@ -23,11 +23,6 @@ impl Ticket {
         Self(future.shared())
     }
 
-    /// Whether somebody has waited for it, and it went well.
-    pub(crate) fn is_known_done(&self) -> bool {
-        matches!(self.0.peek(), Some(Ok(())))
-    }
-
     /// A ticket that is already done.
     #[must_use]
     pub fn done(result: Result<(), StoreError>) -> Self {
