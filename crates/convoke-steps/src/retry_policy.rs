@@ -98,6 +98,8 @@ impl RetryPolicy {
     #[must_use]
     pub fn delay(&self, failed: u32, chance: f64) -> Duration {
         let backoff = Backoff::doubling(self.initial, self.maximum).multiplier(self.multiplier);
-        Duration::from_secs_f64(backoff.seconds(failed) * (1.0 + self.jitter * (2.0 * chance - 1.0)))
+        let seconds = backoff.seconds(failed) * (1.0 + self.jitter * (2.0 * chance - 1.0));
+        // The longest waits there are do not survive being a floating-point number.
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }

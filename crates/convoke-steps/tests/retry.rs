@@ -161,6 +161,24 @@ fn gains_127_jitter_stays_within_its_fraction() {
     assert_eq!((policy.delay(0, 0.0), policy.delay(0, 1.0)), (millis(900), millis(1_100)));
 }
 
+#[test]
+fn waits_grow_by_their_own_factor_and_one_that_makes_no_sense_leaves_them_as_they_are() {
+    let policy = RetryPolicy::attempts(4).unwrap().initial(millis(100)).jitter(0.0);
+    for (factor, waits) in [(3.0, [100, 300, 900]), (0.5, [100, 100, 100]), (f64::NAN, [100, 100, 100])] {
+        let policy = policy.clone().multiplier(factor);
+        assert_eq!([0, 1, 2].map(|failed| policy.delay(failed, 0.5)), waits.map(millis), "{factor}");
+        assert_eq!(policy.max_attempts(), 4);
+    }
+}
+
+#[test]
+fn waits_without_a_longest_one_do_not_break_off() {
+    let policy = RetryPolicy::attempts(2).unwrap().maximum(Duration::MAX);
+    for (failed, chance) in [(100, 0.0), (100, 1.0), (u32::MAX, 0.5)] {
+        assert!(policy.delay(failed, chance) > Duration::from_secs(1_000_000_000));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn gains_128_the_longer_of_both_waits_counts() {
     for (asked, planned) in [(50, 10), (10, 50)] {
