@@ -35,13 +35,13 @@ impl Canceller {
     /// Returns whether it was ended.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.token.is_cancelled()
+        self.0.is_cancelled()
     }
 
     /// One that can be ended alone, and is ended with the outer one.
     pub(crate) fn narrower(outer: &Arc<Cancel>, when_dropped: WhenDropped) -> Self {
         Self(Arc::new(Cancel {
-            token: outer.token.child_token(),
+            token: OnceLock::new(),
             reason: OnceLock::new(),
             outer: Some(Arc::clone(outer)),
             when_dropped,
@@ -74,7 +74,8 @@ impl std::fmt::Debug for Canceller {
 
 #[derive(Default)]
 pub(crate) struct Cancel {
-    token: CancellationToken,
+    /// Made when somebody waits for it, or cancels: most branches are over before that.
+    token: OnceLock<CancellationToken>,
     reason: OnceLock<Box<str>>,
     outer: Option<Arc<Cancel>>,
     when_dropped: WhenDropped,
@@ -85,22 +86,36 @@ impl Cancel {
     pub(crate) fn cancel(&self, reason: impl Into<String>) {
         // Whoever comes second finds a reason already; the first one stands.
         let _ = self.reason.set(reason.into().into());
-        self.token.cancel();
+        self.token().cancel();
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.token.is_cancelled() { Err(self.error()) } else { Ok(()) }
+        if self.is_cancelled() { Err(self.error()) } else { Ok(()) }
     }
 
     pub(crate) async fn cancelled(&self) -> Error {
-        self.token.cancelled().await;
+        self.token().cancelled().await;
         self.error()
     }
 
+    fn is_cancelled(&self) -> bool {
+        self.further_out().any(|cancel| cancel.token.get().is_some_and(CancellationToken::is_cancelled))
+    }
+
+    fn token(&self) -> &CancellationToken {
+        self.token.get_or_init(|| match &self.outer {
+            Some(outer) => outer.token().child_token(),
+            None => CancellationToken::new(),
+        })
+    }
+
+    /// This one, and those with which it is ended.
+    fn further_out(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |cancel| cancel.outer.as_deref())
+    }
+
     fn error(&self) -> Error {
-        let reason = std::iter::successors(Some(self), |cancel| cancel.outer.as_deref())
-            .filter_map(|cancel| cancel.reason.get())
-            .last();
+        let reason = self.further_out().filter_map(|cancel| cancel.reason.get()).last();
         Error::Cancelled(reason.cloned().unwrap_or_else(|| "no reason was given".into()))
     }
 }

@@ -43,7 +43,7 @@ use crate::budget::{BudgetExhausted, Charge, Resource};
 use crate::event::{Emission, EventKind, Position};
 use crate::intercept::InterceptorStack;
 use crate::model::AbsentModel;
-use crate::{Error, Model, Path, RunId};
+use crate::{BoxFuture, Error, Model, Path, RunId};
 
 /// A step's place in a run. Cheap to clone.
 #[derive(Clone)]
@@ -130,14 +130,19 @@ impl Scope {
 
     /// Reports an event. Waits while the listener's buffer is full.
     pub async fn emit(&self, kind: EventKind) {
-        self.emit_as(kind, false).await;
+        if self.may_emit() {
+            self.emit_screened(kind, false).await;
+        }
     }
 
     pub(crate) async fn emit_as(&self, kind: EventKind, replayed: bool) {
         if self.may_emit() {
-            let kind = self.screened_event(kind);
-            self.emit_at(self.path(), kind, replayed).await;
+            self.emit_screened(kind, replayed).await;
         }
+    }
+
+    fn emit_screened(&self, kind: EventKind, replayed: bool) -> BoxFuture<'_, ()> {
+        self.emit_at(self.path(), self.screened_event(kind), replayed)
     }
 
     /// Reports something that its end will supersede: it has no place in the account of the run.
@@ -156,14 +161,22 @@ impl Scope {
         self.has_listeners() && !self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed))
     }
 
-    pub(crate) async fn emit_at(&self, path: &Path, kind: EventKind, replayed: bool) {
-        let _emitting = self.node.replay.get().map(|replay| replay.emitting());
-        if let Some(tap) = &self.node.tap {
-            tap.record(path, &kind);
-        }
-        let position = Some(Position::new(self.node.tick(), path.clone()));
-        let emission = Emission { path, position, replayed, kind };
-        self.node.run.events.emit(emission, self.node.clock.as_deref()).await;
+    /// On the heap: events are large, and every step would have to have room for one, although most are heard by nobody.
+    pub(crate) fn emit_at<'a>(
+        &'a self,
+        path: &'a Path,
+        kind: EventKind,
+        replayed: bool,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let _emitting = self.node.replay.get().map(|replay| replay.emitting());
+            if let Some(tap) = &self.node.tap {
+                tap.record(path, &kind);
+            }
+            let position = Some(Position::new(self.node.tick(), path.clone()));
+            let emission = Emission { path, position, replayed, kind };
+            self.node.run.events.emit(emission, self.node.clock.as_deref()).await;
+        })
     }
 
     /// Tells listeners about the state: whole the first time, then what changed (computed, as RFC 6902).
@@ -211,6 +224,12 @@ impl ComposingScope<'_> {
         let place = self.place(name);
         let taken = causes.into_iter().map(|cause| cause.node.moment()).max().unwrap_or(place.taken);
         ReservedScope { taken, ..place }
+    }
+
+    /// The path that a scope has which is opened at a place.
+    #[must_use]
+    pub fn path_at(&self, place: &ReservedScope) -> Path {
+        Path::join(self.node.path(), &place.name, place.repetition)
     }
 
     /// A scope below this one whose events are collected, besides whoever listens to the run.

@@ -285,10 +285,7 @@ impl Node {
     }
 
     pub(crate) fn count_child(&self, name: &str) -> u32 {
-        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = children.entry(name_hash(name)).or_insert(0);
-        *count += 1;
-        *count
+        self.children.lock().unwrap_or_else(PoisonError::into_inner).count(name_hash(name))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -377,7 +374,23 @@ impl Node {
     }
 }
 
-type ChildCounts = HashMap<u64, u32, BuildHasherDefault<AlreadyHashed>>;
+/// How many children of each name there are. Many steps have a single one, which takes no table.
+#[derive(Default)]
+struct ChildCounts {
+    first: Option<(u64, u32)>,
+    others: HashMap<u64, u32, BuildHasherDefault<AlreadyHashed>>,
+}
+
+impl ChildCounts {
+    fn count(&mut self, name: u64) -> u32 {
+        let count = match self.first.get_or_insert((name, 0)) {
+            (first, count) if *first == name => count,
+            _ => self.others.entry(name).or_insert(0),
+        };
+        *count += 1;
+        *count
+    }
+}
 
 /// Children are counted by a hash of their name: names need not be copied for it. Should two names ever share one,
 /// their repetitions are counted together, which keeps paths unique and the same every time. The hash is FNV-1a and

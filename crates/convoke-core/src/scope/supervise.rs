@@ -1,8 +1,11 @@
 //! Supervised execution of a step: events, time limits, panics, questions.
 
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 use futures_util::FutureExt;
 
@@ -66,15 +69,23 @@ impl Scope {
             Nature::Composite => self.catching(step, state).await,
             Nature::Leaf => {
                 if let Some(stop) = self.recorded_stop(LeafProgress::Middle) {
-                    return self.replay_leaf(step, state, stop).await;
+                    return Box::pin(self.replay_leaf(step, state, stop)).await;
                 }
                 let work = self.catching(step, state);
                 tokio::pin!(work);
                 let mut work = Polled::new(&self.node, work);
-                let stop = tokio::select! {
-                    biased;
-                    result = &mut work => return result,
-                    stop = self.out_of_time() => stop,
+                // Most leaves are done at once: what waits for the end of their time is made when they are not.
+                let mut out_of_time = None;
+                let ended = poll_fn(|context| match Pin::new(&mut work).poll(context) {
+                    Poll::Ready(result) => Poll::Ready(Ok(result)),
+                    Poll::Pending => {
+                        let stop = out_of_time.get_or_insert_with(|| Box::pin(self.out_of_time()));
+                        stop.as_mut().poll(context).map(Err)
+                    }
+                });
+                let stop = match ended.await {
+                    Ok(result) => return result,
+                    Err(stop) => stop,
                 };
                 // Effects notice by themselves and end in good order; only what ignores its time is dropped.
                 tokio::select! {
