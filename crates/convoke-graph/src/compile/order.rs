@@ -130,7 +130,8 @@ impl Order {
         let mut known = vec![0_u64; self.places.len().div_ceil(64)];
         let mut open = vec![node];
         while let Some(position) = open.pop() {
-            for &before in &self.places[position].before {
+            // Branches mostly end in the order in which they began: who is still under way is among the last.
+            for &before in self.places[position].before.iter().rev() {
                 let (word, bit) = (before / 64, 1 << (before % 64));
                 if !among.contains(&before)
                     || known[word] & bit != 0

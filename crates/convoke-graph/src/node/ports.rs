@@ -100,11 +100,17 @@ impl Ports {
         self.inputs.iter().filter(|port| port.required).find(|port| !is_there(port))
     }
 
+    /// Whether a node must write messages: then it is asked how many there were before.
+    pub(crate) fn writes_messages(&self) -> bool {
+        self.outputs.iter().any(|port| port.required && port.kind == PortType::Messages)
+    }
+
     /// The first port that a node has not written to and should have.
-    pub(crate) fn missing_output(&self, before: &Board, after: &Board) -> Option<&Port> {
+    pub(crate) fn missing_output(&self, before: Option<&Board>, after: &Board) -> Option<&Port> {
         let is_there = |port: &&Port| match port.kind {
             PortType::Messages => {
-                let grew = |channel| after.channel(channel).len() > before.channel(channel).len();
+                let had = |channel| before.map_or(0, |before| before.channel(channel).len());
+                let grew = |channel| after.channel(channel).len() > had(channel);
                 grew(MAIN_CHANNEL) || grew(&port.name)
             }
             _ => after.get(&port.name).is_some(),

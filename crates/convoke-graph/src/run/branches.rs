@@ -17,7 +17,8 @@ pub(super) struct Branches {
     last: u64,
 }
 
-struct Fork {
+/// A fork: what became of each of its branches.
+pub(super) struct Fork {
     /// The path of the node that forked; another time has another.
     id: String,
     branches: Vec<Branch>,
@@ -49,8 +50,8 @@ impl Branches {
         (0..count).map(|branch| from.iter().copied().chain([(last, branch)]).collect()).collect()
     }
 
-    /// Paths become one: gives its lineage, and what is to be told of forks that are together again with this.
-    pub(super) fn join(&mut self, paths: &[Lineage]) -> (Lineage, Vec<Value>) {
+    /// Paths become one: gives its lineage, and the forks that are together again with this.
+    pub(super) fn join(&mut self, paths: &[Lineage]) -> (Lineage, Vec<Fork>) {
         let mut lineage: Lineage = Vec::new();
         for path in paths {
             let mut before = None;
@@ -73,16 +74,16 @@ impl Branches {
             }
             before = Some(fork);
         }
-        let mut told = Vec::new();
+        let mut together = Vec::new();
         let mut forks: Vec<u64> = lineage.iter().map(|(fork, _)| *fork).collect();
         forks.dedup();
         for fork in forks {
             if self.open.get(&fork).is_some_and(|open| open.paths == 1) {
-                told.extend(self.open.remove(&fork).map(|open| open.joined(None)));
+                together.extend(self.open.remove(&fork));
                 lineage.retain(|(other, _)| *other != fork);
             }
         }
-        (lineage, told)
+        (lineage, together)
     }
 
     /// A path is given up.
@@ -100,9 +101,9 @@ impl Branches {
         }
     }
 
-    /// The graph is over: what is to be told of forks that are still open. With a reason, nothing of their branches counts.
-    pub(super) fn end(&mut self, reason: Option<&str>) -> Vec<Value> {
-        std::mem::take(&mut self.open).into_values().map(|fork| fork.joined(reason)).collect()
+    /// The graph is over: gives the forks that are still open.
+    pub(super) fn end(&mut self) -> Vec<Fork> {
+        std::mem::take(&mut self.open).into_values().collect()
     }
 
     /// The branches that a path is in, as events name them.
@@ -116,7 +117,8 @@ impl Branches {
 }
 
 impl Fork {
-    fn joined(self, reason: Option<&str>) -> Value {
+    /// What is told of it. With a reason, nothing of its branches counts.
+    pub(super) fn joined(self, reason: Option<&str>) -> Value {
         let (mut accepted, mut cancelled) = (Vec::new(), Vec::new());
         for branch in self.branches {
             match branch.cancelled.as_deref().or(reason) {

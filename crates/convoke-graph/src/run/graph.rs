@@ -15,6 +15,8 @@ use crate::{Board, CompiledGraph, Reducer};
 pub struct Graph {
     pub(crate) compiled: Arc<CompiledGraph>,
     pub(super) steps: Arc<[SharedStep<Activation>]>,
+    /// What the nodes are called.
+    pub(super) names: Arc<[Arc<str>]>,
 }
 
 impl CompiledGraph {
@@ -48,7 +50,8 @@ impl CompiledGraph {
         if !problems.is_empty() {
             return Err(problems);
         }
-        Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into() })
+        let names = self.nodes.iter().map(|node| node.definition.id.as_str().into()).collect();
+        Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into(), names })
     }
 }
 
@@ -63,6 +66,11 @@ impl Graph {
     #[must_use]
     pub fn answer(&self, board: &Board) -> Value {
         board.get(&self.compiled.definition.answer_key).cloned().unwrap_or_default()
+    }
+
+    /// What a node that edges lead to is called; `None` is the end.
+    pub(super) fn target(&self, node: Option<usize>) -> Arc<str> {
+        node.map_or_else(|| self.compiled.target(None).into(), |node| Arc::clone(&self.names[node]))
     }
 
     /// What becomes of a variable that several branches write.

@@ -1,6 +1,7 @@
 //! One node as a step: passed over or run, with its references resolved, and where one goes from there.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +19,11 @@ pub(super) struct Activation {
     pub(super) board: Board,
     pub(super) iterations: u64,
     /// Where to go from here; `None` is the end. Set once the node has run.
-    pub(super) targets: Vec<Option<usize>>,
+    pub(super) targets: Targets,
 }
+
+/// Nodes that one goes on to, each once.
+pub(super) type Targets = Arc<[Option<usize>]>;
 
 /// What a node reads and writes, by its configuration.
 pub(super) type PortsOf = Box<dyn Fn(&Value) -> Ports + Send + Sync>;
@@ -31,6 +35,8 @@ pub(super) struct NodeStep {
     ports: PortsOf,
     /// Both, if nothing in the configuration refers to the board.
     known: Option<(Value, Ports)>,
+    /// Where the edges without a condition lead.
+    usual: Targets,
     kind: &'static str,
     bounds: Bounds,
     max_branches: usize,
@@ -49,7 +55,8 @@ impl NodeStep {
         let kind = kind_of(&node.definition.kind);
         let known = (!reference::has_references(&node.config())).then(|| node.config());
         let known = known.map(|config| (config.clone(), ports(&config)));
-        let step = Self { node: node.clone(), work, ports, known, kind, bounds, max_branches };
+        let usual = each_once(node.edges.iter().filter(|edge| edge.condition.is_none()).map(|edge| edge.to));
+        let step = Self { node: node.clone(), work, ports, known, usual, kind, bounds, max_branches };
         if node.definition.retries == 0 {
             return Ok(Arc::new(step));
         }
@@ -66,8 +73,7 @@ impl NodeStep {
             None => false,
         };
         if is_skipped {
-            let (name, value) = ("graph.node_skipped".to_owned(), json!({"node": id}));
-            scope.emit(EventKind::Custom { name, value }).await;
+            self.tell(scope, "graph.node_skipped", json!({"node": id})).await;
         } else {
             let (config, ports) = match &self.known {
                 Some((config, ports)) => (Cow::Borrowed(config), Cow::Borrowed(ports)),
@@ -83,10 +89,11 @@ impl NodeStep {
                     port.name
                 )));
             }
-            let before = state.board.clone();
+            // A board that is kept cannot be changed in place, so it is kept only where it is asked for.
+            let before = ports.writes_messages().then(|| state.board.clone());
             let (board, iterations) = (&mut state.board, state.iterations);
             self.work.run(&config, NodeCall { id, scope, board, iterations }).await?;
-            if let Some(port) = ports.missing_output(&before, &state.board) {
+            if let Some(port) = ports.missing_output(before.as_ref(), &state.board) {
                 return Err(Error::permanent(format!(
                     "node `{id}` was to write `{}`, and has not",
                     port.name
@@ -96,30 +103,27 @@ impl NodeStep {
         state.targets = self.route(&state.board, state.iterations + 1)?;
         let conditional = self.node.edges.iter().any(|edge| edge.condition.is_some());
         if conditional && scope.has_listeners() {
-            let value = Value::from(state.targets.len());
-            scope.emit(EventKind::Custom { name: "graph.routed".to_owned(), value }).await;
+            self.tell(scope, "graph.routed", state.targets.len().into()).await;
         }
         Ok(())
     }
 
+    /// Tells something of itself; on the heap, since that is rare.
+    fn tell<'a>(&self, scope: &'a Scope, name: &str, value: Value) -> BoxFuture<'a, ()> {
+        Box::pin(scope.emit(EventKind::Custom { name: name.to_owned(), value }))
+    }
+
     /// Edges whose condition is true; if there are none, those without.
-    fn route(&self, board: &Board, iterations: u64) -> Result<Vec<Option<usize>>, Error> {
+    fn route(&self, board: &Board, iterations: u64) -> Result<Targets, Error> {
         let mut followed = Vec::new();
         for edge in &self.node.edges {
             if let Some(condition) = &edge.condition
                 && condition.holds(board, iterations)?
-                && !followed.contains(&edge.to)
             {
                 followed.push(edge.to);
             }
         }
-        if followed.is_empty() {
-            for edge in self.node.edges.iter().filter(|edge| edge.condition.is_none()) {
-                if !followed.contains(&edge.to) {
-                    followed.push(edge.to);
-                }
-            }
-        }
+        let followed = if followed.is_empty() { Arc::clone(&self.usual) } else { each_once(followed) };
         if followed.len() > self.max_branches {
             return Err(Error::permanent(format!(
                 "node `{}` forks into {} branches, and `max_branches` is {}; raise it, or fork less",
@@ -130,6 +134,11 @@ impl NodeStep {
         }
         Ok(followed)
     }
+}
+
+fn each_once(targets: impl IntoIterator<Item = Option<usize>>) -> Targets {
+    let mut known = HashSet::new();
+    targets.into_iter().filter(|target| known.insert(*target)).collect()
 }
 
 /// What events call a node of a type.

@@ -1,14 +1,14 @@
 //! The schedule of nodes: which one runs when.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Canceller, Error, EventKind, Scope, StepNote};
+use convoke_core::{Canceller, Error, EventKind, Scope, SharedStep, StepNote};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::branches::{Branches, Lineage};
+use super::branches::{Branches, Fork, Lineage};
 use super::graph::Graph;
 use super::node_step::Activation;
 use super::token::{Token, together};
@@ -21,21 +21,23 @@ pub(super) struct Schedule<'a> {
     pub(super) scope: &'a Scope,
     /// The board when there was one path only.
     pub(super) base: Board,
+    /// A board without anything, for where none is asked for.
+    nothing: Board,
     /// Paths that have come to a node which has not begun.
     pub(super) waiting: BTreeMap<usize, Vec<Token>>,
     /// Where paths wait, are or have stopped.
     pub(super) taken: Occupied,
     /// Nodes that have begun and are not waited for yet.
-    ready: Vec<BoxFuture<'static, Finished>>,
+    ready: Vec<Begun>,
     running: JoinSet<Finished>,
     /// The nodes that run, and the paths that led to them.
-    pub(super) active: HashMap<usize, ActiveNode>,
+    pub(super) active: BTreeMap<usize, ActiveNode>,
     /// Nodes that wait for a person, or cannot go on for a reason that is not theirs.
     pub(super) stopped: BTreeMap<usize, StoppedNode>,
     pub(super) ended: Vec<Token>,
     pub(super) branches: Branches,
     /// Nodes that were left out instead of being begun, and what is to be told of branches there.
-    left_out: Vec<(Scope, Vec<Value>)>,
+    left_out: Vec<(Scope, Vec<Fork>)>,
     begun: u64,
     last_id: u64,
 }
@@ -52,6 +54,34 @@ pub(super) struct StoppedNode {
     pub(super) token: Token,
     pub(super) scope: Scope,
     pub(super) stop: Error,
+}
+
+/// A node that has begun, and what is told before it runs.
+struct Begun {
+    node: usize,
+    step: SharedStep<Activation>,
+    scope: Scope,
+    activation: Activation,
+    joined: Vec<Fork>,
+    within: Option<Value>,
+}
+
+impl Begun {
+    async fn run(mut self) -> Finished {
+        if self.scope.has_listeners() {
+            Box::pin(self.tell()).await;
+        }
+        let result = self.scope.composing().enter(&*self.step, &mut self.activation).await;
+        Finished { node: self.node, activation: self.activation, result }
+    }
+
+    /// Tells which branches are together again, and in which one this is.
+    async fn tell(&mut self) {
+        tell_joined(&self.scope, std::mem::take(&mut self.joined), None).await;
+        if let Some(within) = self.within.take().filter(|within| *within != json!([])) {
+            self.scope.emit(EventKind::Custom { name: "graph.branch".to_owned(), value: within }).await;
+        }
+    }
 }
 
 /// A node that has run.
@@ -83,11 +113,12 @@ impl<'a> Schedule<'a> {
             graph,
             scope,
             base: board,
+            nothing: Board::new(),
             waiting: BTreeMap::from([(entry, vec![first])]),
             taken,
             ready: Vec::new(),
             running: JoinSet::new(),
-            active: HashMap::new(),
+            active: BTreeMap::new(),
             stopped: BTreeMap::new(),
             ended: Vec::new(),
             branches: Branches::default(),
@@ -123,7 +154,7 @@ impl<'a> Schedule<'a> {
 
     /// Tells what becomes of the branches that are still open.
     async fn tell_end(&mut self, reason: Option<&str>) {
-        tell_joined(self.scope, self.branches.end(reason)).await;
+        tell_joined(self.scope, self.branches.end(), reason).await;
     }
 
     async fn work(&mut self) -> Result<(), Error> {
@@ -132,7 +163,7 @@ impl<'a> Schedule<'a> {
             let left_out = std::mem::take(&mut self.left_out);
             if !left_out.is_empty() {
                 for (scope, joined) in left_out {
-                    tell_joined(&scope, joined).await;
+                    tell_joined(&scope, joined, None).await;
                 }
                 // Others may have waited for nobody else.
                 continue;
@@ -145,10 +176,10 @@ impl<'a> Schedule<'a> {
     /// The next node that has run. One that runs alone takes no task of its own, which would cost more than most of them do.
     async fn next_finished(&mut self) -> Option<Result<Finished, Error>> {
         if self.running.is_empty() && self.ready.len() == 1 {
-            return Some(Ok(self.ready.pop()?.await));
+            return Some(Ok(self.ready.pop()?.run().await));
         }
         for node in self.ready.drain(..) {
-            self.running.spawn(node);
+            self.running.spawn(node.run());
         }
         let joined = self.running.join_next().await?;
         Some(joined.map_err(Error::failed))
@@ -218,19 +249,20 @@ impl<'a> Schedule<'a> {
             self.taken.leave(node);
             return Ok(());
         }
-        let mut activation =
-            Activation { board: token.board.clone(), iterations: token.iterations(), targets: Vec::new() };
-        let own = scope.clone();
-        let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
-        self.active.insert(node, ActiveNode { token, scope, canceller, left_out: None });
-        self.ready.push(Box::pin(async move {
-            tell_joined(&own, joined).await;
-            if let Some(within) = within.filter(|within| within != &json!([])) {
-                own.emit(EventKind::Custom { name: "graph.branch".to_owned(), value: within }).await;
+        let iterations = token.iterations();
+        // The only path's board is handed over where nobody will ask what it was before: a board that nobody else has is changed in
+        // place. Whatever becomes of the node, the board that it leaves is the one that counts.
+        let board = match is_alone && self.graph.compiled.nodes[node].edges.len() < 2 {
+            true => {
+                self.base = self.nothing.clone();
+                std::mem::replace(&mut token.board, self.nothing.clone())
             }
-            let result = own.composing().enter(&*step, &mut activation).await;
-            Finished { node, activation, result }
-        }));
+            false => token.board.clone(),
+        };
+        let activation = Activation { board, iterations, targets: Arc::default() };
+        let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
+        self.ready.push(Begun { node, step, scope: scope.clone(), activation, joined, within });
+        self.active.insert(node, ActiveNode { token, scope, canceller, left_out: None });
         Ok(())
     }
 
@@ -247,10 +279,14 @@ impl<'a> Schedule<'a> {
         let compiled = &self.graph.compiled.nodes[node];
         let id = &compiled.definition.id;
         let number = self.next_id();
+        let is_alone = self.is_alone();
+        if is_alone && activation.targets.len() < 2 {
+            self.base = activation.board.clone();
+        }
         // What it changed matters only where there are others to put it together with.
-        let token = match result.is_ok() && self.is_alone() && activation.targets.len() == 1 {
+        let token = match is_alone && activation.targets.len() < 2 {
             true => token.after_alone(activation.board, &scope),
-            false => token.after(number, id, activation.board, &scope),
+            false => token.after(number, Arc::clone(&self.graph.names[node]), activation.board, &scope),
         };
         match result {
             Ok(()) => {}
@@ -269,9 +305,7 @@ impl<'a> Schedule<'a> {
         self.taken.leave(node);
         self.scope.composing().learn_from(&scope);
         let (graph, targets) = (self.graph, activation.targets);
-        let names = || -> Vec<Arc<str>> {
-            targets.iter().map(|target| graph.compiled.target(*target).into()).collect()
-        };
+        let names = || -> Vec<Arc<str>> { targets.iter().map(|target| graph.target(*target)).collect() };
         if compiled.keeps_route() {
             scope.composing().keep_note(StepNote::Route, &names())?;
         }
@@ -285,9 +319,7 @@ impl<'a> Schedule<'a> {
                 let fork = scope.path().as_str().to_owned();
                 let lineages = self.branches.fork(fork, &token.lineage, names());
                 for (index, (target, lineage)) in targets.iter().zip(lineages).enumerate() {
-                    let mut token = Token { lineage, ..token.clone() };
-                    token.branch.push(index);
-                    self.send(token, *target);
+                    self.send(token.branch(index, lineage), *target);
                 }
             }
         }
@@ -321,11 +353,12 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// Tells what became of branches: of each once, those that count in their order.
-async fn tell_joined(scope: &Scope, joined: Vec<Value>) {
+/// Tells what became of branches: of each once, those that count in their order. With a reason, nothing of them counts.
+async fn tell_joined(scope: &Scope, joined: Vec<Fork>, reason: Option<&str>) {
     if scope.has_listeners() {
-        for value in joined {
-            scope.emit(EventKind::Custom { name: "graph.joined".to_owned(), value }).await;
+        for fork in joined {
+            let (name, value) = ("graph.joined".to_owned(), fork.joined(reason));
+            scope.emit(EventKind::Custom { name, value }).await;
         }
     }
 }

@@ -48,11 +48,18 @@ impl Token {
         Self { board, causes: vec![scope.clone()], steps: self.steps + 1, ..self }
     }
 
+    /// The branch with this number of a path that forks.
+    pub(super) fn branch(&self, number: usize, lineage: Lineage) -> Self {
+        let branch = self.branch.iter().copied().chain([number]).collect();
+        let (board, history, causes) = (self.board.clone(), self.history.clone(), self.causes.clone());
+        Self { board, history, branch, lineage, causes, steps: self.steps }
+    }
+
     /// The path behind a node that has left this board.
-    pub(super) fn after(self, id: u64, node: &str, board: Board, scope: &Scope) -> Self {
+    pub(super) fn after(self, id: u64, node: Arc<str>, board: Board, scope: &Scope) -> Self {
         let difference = Difference::between(&self.board, &board);
         let mut history = self.history;
-        history.push(Arc::new(Change { id, node: node.into(), difference }));
+        history.push(Arc::new(Change { id, node, difference }));
         Self { board, history, causes: vec![scope.clone()], ..self }
     }
 }
