@@ -191,6 +191,53 @@ async fn a_reply_the_budget_cuts_off_is_a_partial_result() {
     assert_eq!((result.stop, result.text().as_str()), (AgentStop::BudgetExhausted, "As far as I"));
 }
 
+/// How many turns an agent makes that would work on for ever, given so much to read, whose every reply has used this much.
+async fn turns_within(limits: Limits, to_read: usize, usage: Usage) -> u32 {
+    let reply = |request: &ModelRequest| match request.tool_choice {
+        ToolChoice::None => Reply::text("My best guess."),
+        _ => call("echo", &request.messages.len().to_string()),
+    };
+    let price = Price::new(Money::from_dollars(1), Money::from_dollars(1));
+    let model = ScriptedModel::builder().price(price).otherwise(Reply::with(reply).usage(usage)).build();
+    let helper = agent(&model).tool(echo("echo", &Diary::default())).max_turns(None);
+    let helper = helper.params(ModelParams::default().max_tokens(40)).build().unwrap();
+    let start = Runtime::new().start(&Workflow::new(helper), Conversation::from("x".repeat(to_read)));
+    let result = start.limits(limits).await.unwrap().completed().unwrap().result.unwrap();
+    assert_eq!((result.stop, result.text().as_str()), (AgentStop::BudgetExhausted, "My best guess."));
+    result.turns
+}
+
+#[tokio::test]
+async fn a_turn_is_the_last_as_soon_as_there_is_less_left_than_it_and_an_answer_took() {
+    let thousand = Usage::tokens(500, 500);
+    for (limit, turns) in [(2_999, 2), (3_000, 3), (3_999, 3), (4_000, 4)] {
+        let tokens = Limits::default().tokens(limit);
+        assert_eq!(turns_within(tokens, 1, thousand).await, turns, "{limit} tokens");
+        let money = Limits::default().cost(Money::from_micros(limit));
+        assert_eq!(turns_within(money, 1, thousand).await, turns, "${limit}/1,000,000");
+    }
+}
+
+#[tokio::test]
+async fn what_there_is_to_read_counts_where_replies_use_less() {
+    // 16,000 bytes are about 4,000 tokens.
+    let little = Usage::tokens(1, 1);
+    for (limit, turns) in [(7_000, 2..=2), (12_000, 3..=u32::MAX)] {
+        let made = turns_within(Limits::default().tokens(limit), 16_000, little).await;
+        assert!(turns.contains(&made), "{made} turns with {limit} tokens");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cut_off_while_there_is_enough_left_is_no_partial_result() {
+    let reply = Reply::text("As far as I").usage(Usage::tokens(1, 1)).finish(FinishReason::Length);
+    let model = ScriptedModel::builder().otherwise(reply).build();
+    let helper = agent(&model).params(ModelParams::default().max_tokens(40)).build().unwrap();
+    let start = Runtime::new().start(&Workflow::new(helper), Conversation::from("x".repeat(4_000)));
+    let outcome = start.limits(Limits::default().tokens(3_000)).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Failed, "about 1,000 would pay for reading it again");
+}
+
 /// A tool that gives the same whatever happens.
 fn stubborn(diary: &Diary) -> FunctionTool {
     let diary = diary.clone();
