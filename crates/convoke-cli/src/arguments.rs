@@ -211,7 +211,7 @@ pub(crate) struct Chat {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "resume")]
     pub(crate) max_tokens: Option<u32>,
     /// Randomness, from 0 for none to 2.
-    #[arg(long, value_name = "T", value_parser = temperature, conflicts_with = "resume")]
+    #[arg(long, value_name = "T", value_parser = temperature, allow_negative_numbers = true, conflicts_with = "resume")]
     pub(crate) temperature: Option<f64>,
     /// Go on with an earlier conversation: a run's id, the beginning of one, or `last`.
     #[arg(long = "continue", short = 'c', value_name = "RUN")]

@@ -79,6 +79,11 @@ pub trait Definition: Send + Sync {
     /// Whether it says itself which model it is run with.
     fn names_model(&self) -> bool;
 
+    /// Whether it says itself what a part of it may cost.
+    fn limits_cost(&self) -> bool {
+        false
+    }
+
     /// Takes the secrets out of what was given.
     fn separate_secrets(&self, values: Values) -> (Secrets, Values);
 

@@ -208,6 +208,10 @@ impl Definition for GraphDefinition {
         !self.graph.needs_model() && self.workflows.values().all(|definition| definition.names_model())
     }
 
+    fn limits_cost(&self) -> bool {
+        self.workflows.values().any(|definition| definition.limits_cost())
+    }
+
     fn separate_secrets(&self, values: Values) -> (Secrets, Values) {
         (Secrets::default(), values)
     }

@@ -77,7 +77,8 @@ mod user;
 pub mod view;
 
 pub use agentfile::{
-    AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input, read_source,
+    AgentfileKind, BUILT_IN_TOOLS, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input,
+    read_source,
 };
 pub use answer::{InvalidAnswer, json_answer, media_answer};
 pub use changes::{ChangedText, changed_texts};
@@ -98,7 +99,8 @@ pub use mcp::ConfiguredServers;
 pub use nested::OtherKinds;
 pub use pack::{CompiledFile, PackKind, compile_pack};
 pub use packages::{
-    installed_packages, package_named, packages_folder, trust_only, trust_store, trusted_folder,
+    installed_packages, other_versions, package_named, packages_folder, trust_only, trust_store,
+    trusted_folder,
 };
 pub use planned::planned;
 pub use prepared::{ExecutionOptions, PreparedRun};

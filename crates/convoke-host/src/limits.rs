@@ -20,6 +20,20 @@ pub fn parse_limits(text: &str) -> Result<Limits, InvalidLimits> {
         .map_err(InvalidLimits)
 }
 
+/// What the user should know about a limit on money, where these models are asked whose price nobody knows.
+pub(crate) fn uncounted(unpriced: &[String]) -> Option<String> {
+    let has = match unpriced {
+        [] => return None,
+        [_] => "has",
+        _ => "have",
+    };
+    Some(format!(
+        "the limit on money cannot be kept: {} {has} no known price, so what its calls cost is not counted; limit tokens or calls as \
+         well, or name a file with its price in `prices` of convoke.toml",
+        unpriced.join(", ")
+    ))
+}
+
 fn one(limits: Limits, part: &str) -> Result<Limits, String> {
     let end = part.find(|character: char| !character.is_ascii_digit() && character != '.');
     let (number, unit) = part.split_at(end.unwrap_or(part.len()));

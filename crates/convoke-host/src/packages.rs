@@ -58,14 +58,22 @@ pub fn package_named(home: &Path, path: &Path) -> Option<InstalledVersion> {
 /// name.
 pub(crate) fn similar_package(environment: &Environment, path: &Path) -> Option<String> {
     let (name, version) = parts(path.to_str().filter(|_| is_bare(path))?);
-    let all = convoke_package::installed(packages_folder(environment)?).ok()?;
-    let versions: Vec<&str> =
-        all.iter().filter(|found| found.name == name).map(|found| &*found.version).collect();
-    if version.is_some() && !versions.is_empty() {
-        return Some(format!("of the package {name} there is {} here", versions.join(", ")));
+    let home = packages_folder(environment)?;
+    if let Some(others) = version.and_then(|_| other_versions(&home, name)) {
+        return Some(others);
     }
+    let all = convoke_package::installed(home).ok()?;
     let meant = nearest(name, all.iter().map(|found| &*found.name))?;
     Some(format!("did you mean the package `{meant}`?"))
+}
+
+/// Returns which versions of `NAME[@VERSION]` are installed, in words.
+#[must_use]
+pub fn other_versions(home: &Path, wanted: &str) -> Option<String> {
+    let (name, _) = parts(wanted);
+    let all = convoke_package::versions(home, name, None).ok()?;
+    let versions: Vec<&str> = all.iter().map(|found| &*found.version).collect();
+    (!versions.is_empty()).then(|| format!("of the package {name} there is {} here", versions.join(", ")))
 }
 
 fn parts(wanted: &str) -> (&str, Option<&str>) {

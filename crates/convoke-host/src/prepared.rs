@@ -15,6 +15,7 @@ use convoke_models::ModelName;
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::equipment::{UnpricedModels, equipment};
 use crate::knowledge;
+use crate::limits::uncounted;
 use crate::models::Models;
 use crate::running::ActiveRun;
 use crate::telemetry::RunTelemetry;
@@ -210,15 +211,8 @@ impl PreparedRun {
     /// Returns what the user should know about limits that cannot be kept.
     #[must_use]
     pub fn uncounted(&self, limits: &Limits) -> Option<String> {
-        let names = self.unpriced.names();
-        if limits.cost.is_none() || names.is_empty() {
-            return None;
-        }
-        let (names, has) = (names.join(", "), if names.len() == 1 { "has" } else { "have" });
-        Some(format!(
-            "the limit on money cannot be kept: {names} {has} no known price, so what its calls cost is not counted; \
-             limit tokens or calls as well, or name a file with its price in `prices` of convoke.toml"
-        ))
+        let is_limited = limits.cost.is_some() || self.definition.limits_cost();
+        is_limited.then(|| uncounted(&self.unpriced.names())).flatten()
     }
 
     /// The key and the place in a policy that set the limit which ended a run, if a policy did.

@@ -25,6 +25,10 @@ use crate::{http, pages};
 /// How long closing may take before it is done the hard way.
 const CLOSING: Duration = Duration::from_secs(2);
 
+/// What a server that did not become ready may lack.
+const IN_THE_SANDBOX: &str = " (it runs in the sandbox, where it sees the workspace and little else: `sandbox = false` in its section \
+                              starts it with your rights)";
+
 /// A connection. Dropping it ends it, and the process behind it if that is ours.
 pub(crate) struct Connection {
     peer: Peer<RoleClient>,
@@ -118,7 +122,10 @@ impl Connection {
                     None => String::new(),
                 };
                 let may_be_older = is_hang_up(&error);
-                let reason = secrets.hide(&reason(&error));
+                let mut reason = secrets.hide(&reason(&error));
+                if process.is_some() && environment.confines(config) {
+                    reason.push_str(IN_THE_SANDBOX);
+                }
                 Err(Attempt {
                     error: McpError::NotReady { server: server.clone(), reason, output },
                     may_be_older,

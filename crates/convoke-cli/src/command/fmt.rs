@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use convoke_goals::agentfile::format;
+use convoke_goals::agentfile::{format, not_an_agentfile};
 use convoke_host::{bytes_of, is_standard_input, other_kind, read_source};
 use convoke_text::shell_quoted;
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
         };
         let (source, diagnostics) = read_source(name.clone(), bytes);
         let formatted = match diagnostics.errors() {
-            0 => format(source.text()),
+            0 => not_an_agentfile(&source).map_or_else(|| format(source.text()), Err),
             _ => Err(diagnostics),
         };
         let before = source.text();

@@ -16,7 +16,7 @@ use crate::terminal::{Output, Rich, Tone, text};
 /// What is done about conversations that are remembered.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// List what is remembered in this workspace, by name.
+    /// List what is remembered in this project, by name.
     List,
     /// Show everything that was said under a name, and the summary of it.
     Show {
@@ -54,7 +54,7 @@ pub(crate) async fn run(
 }
 
 fn unknown(name: &str, known: &[RememberedConversation]) -> Failure {
-    let message = format!("nothing is remembered under `{}` in this workspace", text::clean(name));
+    let message = format!("nothing is remembered under `{}` in this project", text::clean(name));
     let names = known.iter().map(|one| &*one.name);
     FailureReport::not_found(message).meant(name, names, "`convoke memory list` lists what is").into()
 }

@@ -1,6 +1,6 @@
 //! `convoke packages`, `convoke uninstall`, and installed packages that are named like files.
 
-use convoke_host::{FailureReport, installed_packages, package_named};
+use convoke_host::{FailureReport, installed_packages, other_versions, package_named};
 use serde_json::json;
 
 use super::arguments::Uninstall;
@@ -27,10 +27,13 @@ pub(super) fn remove(arguments: &Arguments, wanted: &Uninstall, output: &mut Out
     let home = home()?;
     let found = installed_packages(&home, &wanted.package)?;
     if found.is_empty() {
+        let failure =
+            FailureReport::not_found(format!("no package `{}` is installed", one_line(&wanted.package)));
+        if let Some(others) = other_versions(&home, &wanted.package) {
+            return Err(failure.hint(others).into());
+        }
         let all = convoke_package::installed(&home)?;
         let names = all.iter().map(|one| &*one.name);
-        let message = format!("no package `{}` is installed", one_line(&wanted.package));
-        let failure = FailureReport::not_found(message);
         return Err(failure.meant(&wanted.package, names, "`convoke packages` lists those that are").into());
     }
     for version in &found {

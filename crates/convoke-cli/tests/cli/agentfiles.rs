@@ -275,6 +275,29 @@ fn a_pack_or_a_graph_is_not_formatted_as_an_agentfile_and_that_is_all_that_is_sa
 }
 
 #[test]
+fn what_is_no_agentfile_is_said_once_whoever_reads_it() {
+    let place = Place::empty();
+    place.write(
+        "swarm.yaml",
+        "name: research\nagents:\n  - name: a\n    prompt: |\n      x\ntopology: mesh\n",
+    );
+    place.write("swarm.json", "{\"name\": \"research\", \"agents\": []}\n");
+    place.write("program", "\u{7f}ELF\0\0\n");
+    for (file, what) in [
+        ("swarm.yaml", "this is the manifest of a swarm"),
+        ("swarm.json", "this is JSON"),
+        ("program", "this is no text"),
+    ] {
+        for command in ["validate", "fmt", "inspect", "run"] {
+            let output = place.convoke(&[command, file]);
+            let told = stderr(&output) + &stdout(&output);
+            assert_eq!(output.status.code(), Some(1), "{command} {file}");
+            assert!(told.contains(what) && told.matches("error[").count() == 1, "{command}: {told}");
+        }
+    }
+}
+
+#[test]
 fn a_run_is_drawn_with_what_became_of_its_goals() {
     let place = Place::empty();
     place.write(

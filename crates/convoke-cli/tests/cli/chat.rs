@@ -120,9 +120,12 @@ fn a_project_cannot_send_keys_where_its_user_has_not_agreed_to() {
 #[test]
 fn a_temperature_or_a_length_that_no_model_takes_is_refused_with_the_range() {
     let place = place();
-    for (option, value, range) in
-        [("--temperature", "9", "0 to 2"), ("--temperature", "NaN", "0 to 2"), ("--max-tokens", "0", "1..")]
-    {
+    for (option, value, range) in [
+        ("--temperature", "9", "0 to 2"),
+        ("--temperature", "-1", "0 to 2"),
+        ("--temperature", "NaN", "0 to 2"),
+        ("--max-tokens", "0", "1.."),
+    ] {
         let output = place.convoke(&["chat", "-m", "scripted/script.toml", option, value, "looms"]);
         assert_eq!(output.status.code(), Some(2), "{option} {value}");
         assert!(stderr(&output).contains(range), "{}", stderr(&output));

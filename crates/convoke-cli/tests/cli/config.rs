@@ -145,7 +145,7 @@ fn a_budget_holds_for_conversations() {
     place.write("script.toml", "[[rule]]\nreply = \"Fine.\"\n");
     place.write("convoke.toml", "model = \"scripted/script.toml\"\n[budgets]\ntokens = 1\n");
     let output = place.convoke(&["chat", "one two three four five six seven eight nine ten"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(7), "as of every run whose budget is used up");
     assert!(stderr(&output).contains("budget"), "{}", stderr(&output));
 }
 

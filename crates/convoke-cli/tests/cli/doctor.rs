@@ -98,6 +98,9 @@ fn an_agent_toml_that_nobody_reads_is_mentioned() {
         "{}",
         told()
     );
+    place.write("Agentfile", "NAME n\nTOOLS none\nGOAL a \"A\"\nRUN main USING a\n");
+    let run = stderr(&place.convoke(&["run", "-m", "scripted/script.toml", "--quiet"]));
+    assert!(run.contains("agent.toml is not read") && run.contains("`convoke config import`"), "{run}");
     insta::assert_snapshot!(place.seen(&["config", "import"]));
     assert_eq!(
         place.read("convoke.toml"),

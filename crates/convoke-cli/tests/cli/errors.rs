@@ -275,6 +275,19 @@ fn what_is_said_twice_or_means_nothing_is_refused() {
 }
 
 #[test]
+fn a_misspelt_file_is_answered_with_the_one_that_is_there() {
+    let place = Place::empty();
+    place.write("plans/daily.agent", "NAME daily\nGOAL a \"A\"\nRUN main USING a\n");
+    let told = |file: &str| stderr(&place.convoke(&["run", file]));
+    assert!(
+        told("plans/dialy.agent").contains("did you mean `plans/daily.agent`?"),
+        "{}",
+        told("plans/dialy.agent")
+    );
+    assert!(told("plans/other").contains("check the path"), "{}", told("plans/other"));
+}
+
+#[test]
 fn a_hint_can_be_followed() {
     let place = Place::empty();
     place.write("bad.toml", "[[rule]]\nerror = { status = 401, message = \"no such key\" }\n");

@@ -43,6 +43,8 @@ fn keys_are_kept_out_of_git_and_lines_are_not_doubled() {
     let place = Place::empty();
     assert!(place.convoke_with(&["init", "--yes"], &[NOBODY]).status.success());
     assert_eq!(place.read(".gitignore"), "credentials.toml\n");
+    let mode = |file: &str| std::fs::metadata(place.path().join(file)).unwrap().permissions();
+    assert_eq!(mode(".gitignore"), mode("Agentfile"), "whoever reads the one reads the other");
     for (before, after) in
         [("/target", "/target\ncredentials.toml\n"), ("/credentials.toml", "/credentials.toml")]
     {

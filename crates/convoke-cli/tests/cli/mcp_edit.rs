@@ -103,6 +103,41 @@ fn a_server_is_trusted_by_its_name_until_it_is_changed() {
 }
 
 #[test]
+fn a_server_that_the_sandbox_keeps_from_its_files_is_said_to_run_there() {
+    let place = Place::empty();
+    place.write("project/convoke.toml", "");
+    place.write("tools/server.py", std::fs::read_to_string(SCRIPT).unwrap());
+    let script = place.path().join("tools/server.py").canonicalize().unwrap();
+    let project = |arguments: &[&str]| {
+        let home = place.path().canonicalize().unwrap();
+        assert_cmd::cargo::cargo_bin_cmd!("convoke")
+            .current_dir(place.path().join("project"))
+            .env_clear()
+            .env("XDG_DATA_HOME", place.data())
+            .envs([("HOME", &*home.display().to_string()), ("PATH", &*std::env::var("PATH").unwrap())])
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let script = script.to_str().unwrap();
+    assert!(project(&["mcp", "add", "fake", "--", "python3", script]).status.success());
+    assert!(project(&["mcp", "trust", "fake"]).status.success());
+    let listed = project(&["mcp", "list"]);
+    // Where there is no sandbox for servers, it is simply there.
+    if !listed.status.success() {
+        let told = stderr(&listed);
+        assert!(
+            told.contains("it runs in the sandbox") && told.contains("`sandbox = false` in its section"),
+            "{told}"
+        );
+    }
+    place.write("project/convoke.toml", place.read("project/convoke.toml") + "sandbox = false\n");
+    assert!(project(&["mcp", "trust", "fake"]).status.success());
+    let listed = project(&["mcp", "list"]);
+    assert!(listed.status.success(), "what is said to help helps: {}", stderr(&listed));
+}
+
+#[test]
 fn a_server_that_is_not_there_is_a_failure_of_the_list() {
     let place = Place::empty();
     place.write(

@@ -266,6 +266,9 @@ fn an_installed_package_is_run_by_its_name_listed_and_removed() {
     let missing = packing.convoke(&["run", "plan@3.0.0"]);
     assert!(stderr(&missing).contains("there is no file plan@3.0.0"), "{}", stderr(&missing));
 
+    let other = packing.convoke(&["uninstall", "plan@3.0.0"]);
+    assert_eq!(other.status.code(), Some(3));
+    assert!(stderr(&other).contains("of the package plan there is 1.10.0, 1.2.0 here"), "{}", stderr(&other));
     packing.does(&["uninstall", "plan@1.10.0"]);
     let misspelt = packing.convoke(&["uninstall", "paln"]);
     assert!(stderr(&misspelt).contains("did you mean `plan`?"), "{}", stderr(&misspelt));

@@ -69,6 +69,13 @@ fn explain_says_which_rule_decides_and_why() {
 }
 
 #[test]
+fn explain_answers_a_misspelt_tool_with_the_one_that_was_meant() {
+    let output = place().convoke(&["policy", "explain", "--tool", "wrte", "--path", "x"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("did you mean `write`?"), "{}", stderr(&output));
+}
+
+#[test]
 fn explain_judges_paths_in_the_workspace_that_runs_have() {
     let place = Place::empty();
     let outside = ["policy", "explain", "--tool", "write", "--path", "../x"];

@@ -240,6 +240,7 @@ fn a_log_level_and_a_folder_of_skills_that_are_not_there_are_errors() {
     };
     assert!(run(&["--log", "debgu"]).contains("did you mean `debug`?"));
     assert!(run(&["--log", "bogus"]).contains("there is no level `bogus`"));
+    assert!(run(&["--log", "infoo"]).contains("there is no level `infoo` (did you mean `info`?). Write"));
     assert!(run(&["--skills", "nowhere"]).contains("there is no folder nowhere"));
 }
 
@@ -284,6 +285,34 @@ fn a_limit_on_money_that_cannot_be_kept_is_said() {
         "{told}"
     );
     assert!(!told.contains("cannot be kept") && !told.contains("(the run)"), "{told}");
+}
+
+#[test]
+fn a_limit_on_money_that_cannot_be_kept_is_said_wherever_it_stands() {
+    let run = ["run", "-m", "scripted/script.toml", "--quiet"];
+    let limited = [
+        "NAME n\nBUDGET 0.5 usd\nGOAL a \"A\"\nRUN main USING a\n",
+        "NAME n\nGOAL a \"A\" BUDGET 0.5 usd\nRUN main USING a\n",
+        "NAME n\nGOAL a \"A\"\nRUN main USING a BUDGET 0.5 usd\n",
+        "NAME n\nAGENT b \"B\" BUDGET 0.5 usd\nGOAL a \"A\" USING b\nRUN main USING a\n",
+        "NAME n\nAGENT b FROM inner.agent\nGOAL a \"A\" USING b\nRUN main USING a\n",
+    ];
+    for text in limited {
+        let place = echo("INPUT a DEFAULT \"x\"", "$a");
+        place.write("inner.agent", "NAME i\nINPUT task\nGOAL a \"$task\" BUDGET 0.5 usd\nRUN main USING a\n");
+        place.write("Agentfile", text);
+        let told = stderr(&place.convoke(&run));
+        assert_eq!(told.matches("the limit on money cannot be kept").count(), 1, "{text}: {told}");
+        place.write("Agentfile", text.replace(" BUDGET 0.5 usd", "").replace("BUDGET 0.5 usd\n", ""));
+        place.write("inner.agent", "NAME i\nINPUT task\nGOAL a \"$task\"\nRUN main USING a\n");
+        assert_eq!(stderr(&place.convoke(&run)), "", "{text}");
+    }
+    let place = echo("INPUT a DEFAULT \"x\"", "$a");
+    let chat = ["chat", "-m", "scripted/script.toml", "Hello"];
+    assert_eq!(stderr(&place.convoke(&chat)), "");
+    place.write("convoke.toml", "[budgets]\ncost_usd = 0.5\n");
+    let told = stderr(&place.convoke(&chat));
+    assert!(told.contains("the limit on money cannot be kept: scripted has no known price"), "{told}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::nested::OtherKinds;
 pub(crate) const NAME: &str = "agentfile";
 
 /// The tools that come with the program, whether or not they are to be had here.
-pub(crate) const BUILT_IN_TOOLS: &[&str] = &[
+pub const BUILT_IN_TOOLS: &[&str] = &[
     "bash",
     "cp",
     "diff",
@@ -111,6 +111,10 @@ impl Definition for AgentfileDefinition {
 
     fn names_model(&self) -> bool {
         self.0.overrides.model.is_some()
+    }
+
+    fn limits_cost(&self) -> bool {
+        self.0.limits_cost()
     }
 
     fn separate_secrets(&self, values: Values) -> (Secrets, Values) {

@@ -4,8 +4,8 @@ mod kind;
 mod package;
 mod read;
 
-pub use kind::AgentfileKind;
-pub(crate) use kind::{BUILT_IN_TOOLS, NAME};
+pub(crate) use kind::NAME;
+pub use kind::{AgentfileKind, BUILT_IN_TOOLS};
 pub use package::in_words;
 pub(crate) use package::{UnpackedPackage, unpacked};
 pub(crate) use read::beside;

@@ -9,6 +9,7 @@ use convoke_store::MemoryStore;
 
 use super::{Chat, ChatParts, ContinuedChat, FirstWords, ReplyStop, workflow};
 use crate::RunTelemetry;
+use crate::limits::uncounted;
 use crate::models::Models;
 
 /// A conversation that is ready to be held.
@@ -36,6 +37,10 @@ impl PreparedChat {
             true => model,
             false => models.falling_back(model, &models.config.fallback()),
         };
+        let limits = models.config.limits();
+        if limits.cost.is_some() && model.price().is_none() {
+            notes.extend(uncounted(&[model.name().to_owned()]));
+        }
         let stop = ReplyStop::new();
         let memories = memories.map(|memories| (memories, Arc::clone(&model)));
         Self {
@@ -43,7 +48,7 @@ impl PreparedChat {
             chat: Chat { model: Some(name.clone().absolute().to_string()), ..chat },
             workflow: workflow(ChatParts { model: stop.over(model), memories }),
             stop,
-            limits: models.config.limits(),
+            limits,
             telemetry: RunTelemetry::start(&models.config, notes),
         }
     }

@@ -7,11 +7,11 @@ use convoke_core::{Error, StoreError};
 use convoke_history::{human, text};
 use convoke_knowledge::KnowledgeError;
 use convoke_package::{KeyError, PackageError, Verification};
-use convoke_text::shell_quoted;
+use convoke_text::{nearest, shell_quoted};
 use convoke_tools::web::{SEARCH_SETTINGS, WebToolsError};
 use convoke_weights::WeightsError;
 
-use super::{FailureReport, FileProblems};
+use super::{FailureKind, FailureReport, FileProblems};
 use crate::chat::ChatError;
 use crate::packages::similar_package;
 use crate::store::MoveError;
@@ -115,7 +115,13 @@ impl From<Error> for FailureReport {
     fn from(error: Error) -> Self {
         match error {
             Error::Store(error) => error.into(),
-            other => Self::failed(other.to_string()),
+            other => {
+                let kind = match other.root() {
+                    Error::Budget(_) => FailureKind::UsedUp,
+                    _ => FailureKind::Failed,
+                };
+                Self::new(kind, other.to_string())
+            }
         }
     }
 }
@@ -152,7 +158,7 @@ impl From<FileError> for FailureReport {
                 failure.hint("name a file; without one, `Agentfile` in this folder is meant")
             }
             FileError::Missing { path, .. } => {
-                let meant = similar_package(&Environment::process(), &path);
+                let meant = similar_package(&Environment::process(), &path).or_else(|| similar_file(&path));
                 failure.hint(meant.unwrap_or_else(|| "check the path".to_owned()))
             }
             FileError::Folder { path, .. } => {
@@ -165,6 +171,15 @@ impl From<FileError> for FailureReport {
             _ => failure.hint("check its permissions"),
         }
     }
+}
+
+/// The file of nearly this name beside it, in words.
+fn similar_file(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let files = folder.unwrap_or(Path::new(".")).read_dir().ok()?.filter_map(Result::ok);
+    let names: Vec<String> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
+    let meant = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(format!("did you mean `{}`?", text::clean(&path.with_file_name(meant).display().to_string())))
 }
 
 impl From<MoveError> for FailureReport {

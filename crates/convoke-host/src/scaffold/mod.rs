@@ -109,7 +109,7 @@ fn leave_out(file: &Path) -> io::Result<bool> {
     }
     let break_line = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     let text = format!("{before}{break_line}{}\n", missing.join("\n"));
-    replace_file(file, text.as_bytes(), NewFile::Private)?;
+    replace_file(file, text.as_bytes(), NewFile::Usual)?;
     Ok(true)
 }
 

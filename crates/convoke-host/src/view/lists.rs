@@ -110,7 +110,7 @@ impl Listed for StoredDocument {
 
 impl Listed for RememberedConversation {
     const NONE: Option<&'static str> =
-        Some("nothing is remembered in this workspace; `convoke chat --memory` remembers");
+        Some("nothing is remembered in this project; `convoke chat --memory` remembers");
 
     fn columns() -> Vec<Column> {
         vec![

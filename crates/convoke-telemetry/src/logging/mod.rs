@@ -187,7 +187,7 @@ fn filter(text: &str) -> Result<EnvFilter, LogError> {
     let is_alone = |part: &&str| !part.is_empty() && !part.contains(['=', '[']) && level(part).is_none();
     if let Some(word) = text.split(',').map(str::trim).find(is_alone) {
         return Err(wrong(match nearest(word, LEVELS) {
-            Some(meant) => format!("there is no level `{word}`, did you mean `{meant}`?"),
+            Some(meant) => format!("there is no level `{word}` (did you mean `{meant}`?)"),
             None => format!("there is no level `{word}`, and a target needs one, such as `{word}=debug`"),
         }));
     }

@@ -2,6 +2,7 @@
 
 use convoke_core::{ToolEffect, ToolEffects};
 use convoke_host::view::ExplainedCall;
+use convoke_host::{BUILT_IN_TOOLS, FailureReport};
 use convoke_tools::network::Destination;
 use convoke_tools::policy::{Policy, PolicyCall, Subject};
 
@@ -43,8 +44,9 @@ fn call(asked: &Explain) -> Result<PolicyCall<'_>, Failure> {
     }
     let tool = asked.tool.as_deref().unwrap_or_default();
     let Some(effects) = Policy::effects_of(tool) else {
-        return Err(Failure::usage(format!("there is no built-in tool `{tool}`"))
-            .hint("what others do is known when they run; tools of MCP servers are asked about with --mcp server:tool"));
+        let others = "what others do is known when they run; tools of MCP servers are asked about with --mcp server:tool";
+        let failure = FailureReport::usage(format!("there is no built-in tool `{tool}`"));
+        return Err(failure.meant(tool, BUILT_IN_TOOLS.iter().copied(), others).into());
     };
     let paths = asked.path.iter().map(|path| Subject::Path(path.clone()));
     let urls = asked.url.iter().map(|url| Subject::Url(url.clone()));
