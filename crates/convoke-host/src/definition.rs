@@ -1,5 +1,6 @@
 //! Kinds of files that can be run: the one place where a further kind is added.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -176,6 +177,11 @@ pub trait EquippedDefinition: Send + Sync {
 
     /// What looks wrong and is not.
     fn warnings(&self) -> &[Problem];
+
+    /// The names of the tools that may be called in it; `None`: any that there are.
+    fn tools(&self) -> Option<BTreeSet<&str>> {
+        None
+    }
 
     /// The state a run begins with, for these inputs, as JSON. As bytes, so that the order in which values were declared stays.
     ///

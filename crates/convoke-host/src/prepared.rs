@@ -77,6 +77,10 @@ impl PreparedRun {
         let assembly =
             Assembly { kind: &*kind, definition: &*definition, manifest: &manifest, secrets: &secrets };
         let (equipped, unpriced) = assembly.equip(&models, stand_in, &tools)?;
+        if let Some(used) = equipped.tools() {
+            // Others are never told of: nothing of them has to be the same when it goes on.
+            manifest.tools.retain(|tool| used.contains(&*tool.name));
+        }
         let mut warnings: Vec<String> =
             equipped.warnings().iter().filter_map(|warning| warning_text(warning, &tools)).collect();
         warnings.dedup();

@@ -18,6 +18,7 @@ mod earlier_builds;
 mod errors;
 mod eval;
 mod examples;
+mod failed_build;
 mod fork;
 mod graphs;
 mod host;
@@ -60,6 +61,7 @@ mod run_tools;
 mod run_tools_absent;
 #[cfg(target_os = "linux")]
 mod run_tools_chains;
+mod run_tools_kept;
 mod run_tools_more;
 mod run_tools_stop;
 mod runs;

@@ -132,7 +132,26 @@ pub(crate) struct WorkerSettings {
     pub turns: Option<u64>,
 }
 
+impl Plan {
+    /// Visits all nodes, also those of workflows that are agents, and those within a node before it.
+    pub(crate) fn for_each_node<'p>(&'p self, visit: &mut dyn FnMut(&'p PlannedNode)) {
+        self.sequences.iter().flat_map(|sequence| &sequence.nodes).for_each(|node| node.for_each_node(visit));
+    }
+}
+
 impl PlannedNode {
+    fn for_each_node<'p>(&'p self, visit: &mut dyn FnMut(&'p PlannedNode)) {
+        match self {
+            Self::Goal(goal) => goal.using.iter().for_each(|inner| inner.for_each_node(visit)),
+            Self::Agent(agent) => {
+                if let PlannedPersona::Workflow { plan, .. } = &agent.persona {
+                    plan.for_each_node(visit);
+                }
+            }
+        }
+        visit(self);
+    }
+
     pub(crate) fn name(&self) -> &Name {
         match self {
             Self::Goal(goal) => &goal.name,

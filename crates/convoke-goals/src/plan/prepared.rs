@@ -1,11 +1,12 @@
 //! A prepared workflow, ready to be run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convoke_core::{Digest, Outline, Step};
 
 use super::problem::Problem;
-use super::{Plan, PlannedNode, PlannedPersona, SupervisedBy};
+use super::{Plan, PlannedNode, SupervisedBy};
 use crate::equipment::Equipment;
 use crate::secret::Secrets;
 use crate::state::{GoalState, Values, text_of};
@@ -72,32 +73,24 @@ impl PreparedWorkflow {
     /// answers, a run waits there.
     #[must_use]
     pub fn needs_human(&self) -> Vec<&str> {
-        fn visit<'p>(node: &'p PlannedNode, names: &mut Vec<&'p str>) {
-            let (supervised_by, using) = match node {
-                PlannedNode::Goal(goal) => (goal.supervised_by, &goal.using[..]),
-                PlannedNode::Agent(agent) => (agent.supervised_by, &[][..]),
+        let mut names = Vec::new();
+        self.plan.for_each_node(&mut |node| {
+            let supervised_by = match node {
+                PlannedNode::Goal(goal) => goal.supervised_by,
+                PlannedNode::Agent(agent) => agent.supervised_by,
             };
-            using.iter().for_each(|inner| visit(inner, names));
-            if let PlannedNode::Agent(super::PlannedAgent {
-                persona: PlannedPersona::Workflow { plan, .. },
-                ..
-            }) = node
-            {
-                plan.sequences
-                    .iter()
-                    .flat_map(|sequence| &sequence.nodes)
-                    .for_each(|inner| visit(inner, names));
-            }
             if supervised_by == SupervisedBy::Human && !names.contains(&&**node.name()) {
                 names.push(node.name());
             }
-        }
-        let mut names = Vec::new();
-        self.plan
-            .sequences
-            .iter()
-            .flat_map(|sequence| &sequence.nodes)
-            .for_each(|node| visit(node, &mut names));
+        });
+        names
+    }
+
+    /// The names of the tools that any goal or agent of it may call. Whatever else there is need not be described to it.
+    #[must_use]
+    pub fn tools(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.plan.for_each_node(&mut |node| names.extend(node.settings().tools.names()));
         names
     }
 

@@ -1,5 +1,6 @@
 //! The Agentfile as a kind of definition.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
@@ -153,6 +154,10 @@ impl EquippedDefinition for EquippedGoals {
 
     fn warnings(&self) -> &[Problem] {
         self.0.warnings()
+    }
+
+    fn tools(&self) -> Option<BTreeSet<&str>> {
+        Some(self.0.tools())
     }
 
     fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {

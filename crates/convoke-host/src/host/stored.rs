@@ -7,7 +7,7 @@ use std::time::Duration;
 use convoke_core::store::RunRecord;
 use convoke_core::{
     Answer, Attendant, Error, Position, QuestionId, Registry, RunId, Runtime, StoreError, Subscription,
-    Toolset, WhenBusy, WhenDropped,
+    ToolDefinition, Toolset, WhenBusy, WhenDropped,
 };
 use convoke_goals::Values;
 use convoke_goals::agentfile::Source;
@@ -77,7 +77,7 @@ impl Host {
     ) -> Result<PreparedRun, HostError> {
         let definition = Arc::clone(loaded.valid()?);
         let changed = kept.clone().with_options(options, || RunOrigin::here(&self.config));
-        let manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..changed };
+        let mut manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..changed };
         let is_retold = manifest != kept;
         let secrets = options.secrets.clone();
         for name in manifest.fingerprints.differing(&secrets) {
@@ -85,6 +85,11 @@ impl Host {
         }
         let policies = self.policies(manifest.policy.as_deref())?;
         let tools = RunTools::prepare(self.setting(), policies, servers, notes).await?;
+        if (&manifest.text, &manifest.beside) != (&kept.text, &kept.beside) {
+            // What the file says now may be done with tools that it did not take before.
+            let is_new = |tool: &ToolDefinition| kept.tools.iter().all(|known| known.name != tool.name);
+            manifest.tools.extend(tools.tools.definitions().into_iter().filter(is_new));
+        }
         let (kind, models) = (loaded.kind, self.models()?);
         let prepared = PreparedRun::new(kind, definition, manifest, secrets, models, tools, notes).await?;
         Ok(if is_retold { prepared.retold() } else { prepared })
