@@ -94,6 +94,17 @@ pub trait Definition: Send + Sync {
     /// Everything that is wrong, a line each.
     fn equip(&self, equipment: &Equipment) -> Result<Box<dyn EquippedDefinition>, Vec<String>>;
 
+    /// Finds what is wrong with values that are of the right types, as far as that is known before it is equipped, a line each.
+    fn misfits(&self, values: &Values) -> Vec<String> {
+        let _ = values;
+        Vec::new()
+    }
+
+    /// Names the rules that it states and that do not hold, a line each: whoever runs it should know, however little else is said.
+    fn rules_left_out(&self) -> &[String] {
+        &[]
+    }
+
     /// What a run came to, as text, by the state it ended with.
     fn result(&self, state: &Value) -> Option<String>;
 

@@ -26,7 +26,7 @@ pub fn way_of(history: &History) -> Option<Way> {
 }
 
 /// The file of ours that a run was started from, as it was then.
-fn definition(record: &RunRecord) -> Option<Arc<dyn Definition>> {
+pub(crate) fn definition(record: &RunRecord) -> Option<Arc<dyn Definition>> {
     let kinds = own_kinds();
     let (name, manifest) = Manifest::of_kinds(record, kinds.iter().map(|kind| kind.name()))?;
     let kind = kinds.iter().find(|kind| kind.name() == name)?;

@@ -13,6 +13,8 @@ use convoke_text::{nearest, read_bounded};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use crate::definition::Definition;
+
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
@@ -147,11 +149,26 @@ impl GivenInputs {
         self.values(&secrets)
     }
 
+    /// The values of a file's inputs, each of its type and as the file wants it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn values_for(self, definition: &dyn Definition) -> Result<Values, InvalidInputs> {
+        let (values, mut problems) = self.read_values(definition.inputs());
+        problems.extend(definition.misfits(&values));
+        if problems.is_empty() { Ok(values) } else { Err(InvalidInputs { problems }) }
+    }
+
     /// The values of the inputs, each of its type.
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn values(mut self, wanted: &[Input]) -> Result<Values, InvalidInputs> {
+    pub fn values(self, wanted: &[Input]) -> Result<Values, InvalidInputs> {
+        let (values, problems) = self.read_values(wanted);
+        if problems.is_empty() { Ok(values) } else { Err(InvalidInputs { problems }) }
+    }
+
+    fn read_values(mut self, wanted: &[Input]) -> (Values, Vec<String>) {
         self.refuse_unknown(wanted);
         let mut values = Values::new();
         for input in wanted {
@@ -165,10 +182,7 @@ impl GivenInputs {
                 None => {}
             }
         }
-        match self.problems.is_empty() {
-            true => Ok(values),
-            false => Err(InvalidInputs { problems: self.problems }),
-        }
+        (values, self.problems)
     }
 }
 

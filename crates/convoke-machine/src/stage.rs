@@ -127,8 +127,14 @@ impl PackStage {
         }
     }
 
+    /// The name of its model; empty if it is the run's.
+    #[must_use]
+    pub fn model_name(&self) -> &str {
+        self.model.as_ref().map_or("", |model| model.name())
+    }
+
     fn activation(&self, prompt: &CompiledPrompt, situation: &Situation<'_>) -> Result<Activation, String> {
-        let model = self.model.as_ref().map_or("", |model| model.name());
+        let model = self.model_name();
         let bound = prompt.bind(situation.variables).map_err(|violations| {
             violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         })?;

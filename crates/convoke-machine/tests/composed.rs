@@ -579,6 +579,28 @@ async fn an_agent_step_waits_for_the_client_whose_tool_it_names() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_sent_twice_answers_no_later_call_of_an_agent_step() {
+    let model = ScriptedModel::builder()
+        .when(Match::tool_result_contains("second"), "Both are here.")
+        .otherwise(Reply::tool("echo", json!({"v": 1})))
+        .build();
+    let pack = agent_with_echo(json!({"max_steps": 3}));
+    let desk =
+        Desk::new(PackStage::new(Arc::new(valid(&pack)), Toolset::new(), Some(Arc::new(model.clone()))));
+    let waits = desk.start("go").await;
+    let first = convoke_core::store::NewMail::json("tool_results/a", &json!({"content": "first"})).unwrap();
+    desk.store.post(&waits.run, first).await.unwrap();
+    let waits = desk.send(&waits.run, "tool_results/a", json!({"content": "first"})).await;
+    assert_eq!(
+        (waits.status, model.calls()),
+        (RunStatus::Suspended, 2),
+        "the second call is not answered yet"
+    );
+    let done = desk.send(&waits.run, "tool_results/a", json!({"content": "second"})).await;
+    assert_eq!(done.completed().unwrap().last.as_deref(), Some("Both are here."));
+}
+
+#[tokio::test]
 async fn an_agent_step_ends_with_the_call_of_a_client_that_ends_it() {
     let model = ScriptedModel::builder().otherwise(Reply::tool("echo", json!({"v": 1}))).build();
     let pack = agent_with_echo(json!({"tool_called": "echo"}));
@@ -611,6 +633,13 @@ async fn a_tool_step_waits_for_a_client_if_nobody_here_has_the_tool() {
     let waits = desk.send(&waits.run, "tool_results/left", on_fire()).await;
     let failed = desk.send(&waits.run, "tool_results/right", on_fire()).await;
     assert!(failed.error.unwrap().to_string().contains("the printer is on fire"));
+    // Whoever goes on with a run makes again what it failed by: both clients are asked once more.
+    let waits = desk.runtime().resume(&desk.workflow, waits.run).await.unwrap();
+    assert_eq!(waits.status, RunStatus::Suspended);
+    let waits = desk.send(&waits.run, "tool_results/left", json!({"content": "first"})).await;
+    let done = desk.send(&waits.run, "tool_results/right", json!({"content": "second"})).await;
+    let done = done.completed().unwrap();
+    assert_eq!(done.last.as_deref(), Some(r#"{"all":{"left":"first","right":"second"}}"#));
 }
 
 #[tokio::test]

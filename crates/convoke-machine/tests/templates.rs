@@ -104,7 +104,7 @@ fn promptkit_173_every_broken_rule_is_listed_before_anything_is_asked() {
         pack_of("{{code}}{{tier}}{{count}}{{flag}}{{list}}", &[("/prompts/chat/variables", variables)]);
     let wrong = json!({"code": "ab", "tier": "tin", "count": 9, "flag": "perhaps"});
     let said: Vec<String> =
-        pack.check_values(&object(wrong)).unwrap_err().iter().map(ToString::to_string).collect();
+        pack.check_values(&object(wrong), "").unwrap_err().iter().map(ToString::to_string).collect();
     assert_eq!(
         said,
         [
@@ -116,9 +116,9 @@ fn promptkit_173_every_broken_rule_is_listed_before_anything_is_asked() {
         ]
     );
     let right = json!({"code": "ABC", "count": "3", "flag": "true"});
-    pack.check_values(&object(right.clone())).unwrap();
+    pack.check_values(&object(right.clone()), "").unwrap();
     assert_eq!(system(&pack, right).unwrap(), "ABC3true[1]");
-    let unknown = pack.check_values(&object(json!({"code": "ABC", "teir": "gold"}))).unwrap_err();
+    let unknown = pack.check_values(&object(json!({"code": "ABC", "teir": "gold"})), "").unwrap_err();
     assert_eq!(unknown[0].to_string(), "`teir` is not a variable of the pack; did you mean `tier`?");
 }
 
@@ -409,4 +409,29 @@ fn promptkit_210_212_agents_name_prompts_and_states_that_there_are() {
         warnings(&with(&[agents("chat", json!({"chat": {"input_modes": ["text"]}}))])),
         ["bad-media-type"]
     );
+}
+
+#[test]
+fn places_that_would_stay_empty_are_named_before_anything_is_written() {
+    let variables = json!([
+        {"name": "user", "type": "object", "required": true},
+        {"name": "code", "type": "string", "required": true, "validation": {"pattern": "^[A-Z]+$"}}]);
+    let template = "{{user.name}} {{ mood }} {{code}} {{plan}}";
+    let pack = pack_of(template, &[("/prompts/chat/variables", variables)]);
+    let wrong = |values: Value| {
+        let wrong = pack.check_values(&object(values), "").err().unwrap_or_default();
+        wrong.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let nothing = "has no value, so the prompt cannot be written";
+    let spaces = format!("`{{{{ mood }}}}` {nothing}");
+    assert_eq!(
+        wrong(json!({"user": {}, "code": "a"})),
+        [
+            "`code` does not match `^[A-Z]+$`".to_owned(),
+            "`plan` must be given".to_owned(),
+            format!("`{{{{user.name}}}}` {nothing}"),
+            spaces.clone(),
+        ]
+    );
+    assert_eq!(wrong(json!({"user": {"name": "Ada"}, "code": "A", "plan": "b"})), [spaces]);
 }

@@ -16,6 +16,11 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Compile, output: &mut Output) 
         return Err(Failure::failed(format!("no pack was written: {problems}")));
     }
     let Some(path) = &wanted.output else { return output.block(compiled.source.text()) };
+    if compiled.is_made_of(path) {
+        let path = path.display();
+        return Err(Failure::usage(format!("{path} is what the pack is made of: it would be written over"))
+            .hint("write it somewhere else: `-o NAME.pack.json`"));
+    }
     files::replace(path, compiled.source.text())?;
     if !arguments.json {
         output.line(&Rich::new(Tone::Good, "✓ Written").with(Tone::Plain, format!(" {}", path.display())))?;

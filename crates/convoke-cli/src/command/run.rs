@@ -37,13 +37,16 @@ pub(crate) async fn run(
     }
     output.notes(loaded.notes());
     let definition = loaded.checked()?;
+    if wanted.common.quiet {
+        output.notes(definition.rules_left_out());
+    }
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
     let inputs = &wanted.inputs;
     let mut given = GivenInputs::read(&inputs.input, inputs.inputs.as_deref(), Some(&wanted.file));
     let missing: Vec<Input> = given.missing(definition.inputs()).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
-    let values = given.values(definition.inputs());
+    let values = given.values_for(&*definition);
     let values = values.map_err(|invalid| Failure::from(invalid).hint(HOW_TO_GIVE))?;
     let options = options(wanted);
     let mut notes = Vec::new();

@@ -18,11 +18,11 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
     }
     let history = History::load(&*session.store, &record.id).await?;
-    if let Err(why) = check_mail(&history, &arguments.channel, &payload) {
+    let payload = check_mail(&history, &arguments.channel, &payload).map_err(|why| {
         let refused = Failure::failed(format!("{why}: nothing was sent"));
         let shows = session.about("show", &record.id, "");
-        return Err(refused.hint(format!("`{shows}` says what it waits for, and how that is sent")));
-    }
+        refused.hint(format!("`{shows}` says what it waits for, and how that is sent"))
+    })?;
     let by = arguments.by.clone().unwrap_or_else(convoke_host::user_name);
     let mut mail = NewMail::json(&*arguments.channel, &payload)
         .map_err(|error| Failure::usage(error.to_string()))?

@@ -120,6 +120,7 @@ pub(crate) async fn go_on(
         take_over,
         send,
         gives_events: format == Format::Ndjson,
+        has_new_mail: false,
         output: &mut *session.output,
         notes: &mut lost,
     };

@@ -10,7 +10,7 @@ use convoke_history::json::event_json;
 use convoke_history::progress::{RunProgress, Speech};
 use convoke_host::stored::call_lines;
 use convoke_host::tools::AlwaysAllow;
-use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST};
+use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST, EVENT_PASSED_OVER};
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;
 use serde_json::Value;
@@ -56,6 +56,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) send: String,
     /// Whether every event is a result.
     pub(crate) gives_events: bool,
+    /// Whether mail was taken that had not been taken before.
+    pub(crate) has_new_mail: bool,
     pub(crate) output: &'a mut Output,
     /// What the user should know at the end.
     pub(crate) notes: &'a mut Vec<String>,
@@ -176,8 +178,10 @@ impl Watch<'_> {
 
     /// Says which calls a client is to make, and what it sent that is no result.
     fn tell_client(&mut self, event: &Event) {
+        // Whatever is told after mail that had not been taken before is new.
+        self.has_new_mail |= matches!(event.kind, EventKind::MailReceived { .. }) && !event.replayed;
         let EventKind::Custom { name, value } = &event.kind else { return };
-        if self.progress.is_resumed() && !self.progress.nodes()[0].is_live {
+        if self.progress.is_resumed() && !self.progress.nodes()[0].is_live && !self.has_new_mail {
             return;
         }
         let channel = value["channel"].as_str().unwrap_or_default();
@@ -190,13 +194,21 @@ impl Watch<'_> {
             }
             CLIENT_REFUSED => {
                 let reason = text::one_line(value["reason"].as_str().unwrap_or_default());
-                let note = format!("what was sent on `{}` is passed over: {reason}", text::one_line(channel));
-                self.display.step_aside();
-                self.output.note(&note);
-                self.notes.push(note);
+                self.note(format!("what was sent on `{}` is passed over: {reason}", text::one_line(channel)));
+            }
+            EVENT_PASSED_OVER => {
+                let said = |field: &str| text::one_line(value[field].as_str().unwrap_or_default());
+                let (event, state) = (said("event"), said("state"));
+                self.note(format!("`{event}` is passed over: it was sent before `{state}` was entered"));
             }
             _ => {}
         }
+    }
+
+    fn note(&mut self, note: String) {
+        self.display.step_aside();
+        self.output.note(&note);
+        self.notes.push(note);
     }
 
     fn give(&mut self, event: &Event) -> Result<(), Failure> {

@@ -74,6 +74,31 @@ fn variables_fragments_overrides_and_rules_of_a_prompt_hold() {
     for said in ["`mood` must be one of \"kind\", \"strict\"", "`count` is 30, at most 9 is allowed"] {
         assert!(stderr(&wrong).contains(said), "{}", stderr(&wrong));
     }
+    // What has no value, or a name or a type that does not fit, is said at once with what breaks a rule.
+    let inputs =
+        ["-i", "count=30", "-i", "adult=perhaps", "-i", "modo=kind", "-i", "library={\"name\": \"x\"}"];
+    let words = ["run", &file("library"), "-m", &model, "--no-input"];
+    let wrong = stderr(&place.convoke(&[&words[..], &inputs].concat()));
+    for said in [
+        "`modo` is not an input: did you mean `mood`?",
+        "adult: ",
+        "`count` is 30, at most 9 is allowed",
+        "`{{library.rooms[0]}}` has no value, so the prompt cannot be written",
+    ] {
+        assert!(wrong.contains(said), "{said}: {wrong}");
+    }
+}
+
+#[test]
+fn a_rule_that_is_left_out_is_told_of_however_little_else_is() {
+    let place = Place::empty();
+    let pack = std::fs::read_to_string(file("library")).unwrap();
+    place.write("library.pack.yaml", pack.replace("words: [spoiler]", "wrods: [spoiler]"));
+    let model = format!("scripted/{PACKS}/library.replies.toml");
+    let words = ["run", "library.pack.yaml", "-m", &model, "--no-input", "--quiet", "-i", "count=3"];
+    let told = stderr(&place.convoke(&[&words[..], &["-i", "message=hello"]].concat()));
+    let why = "a validator is left out: ";
+    assert!(told.contains(why) && told.contains("/prompts/recommend/validators/0"), "{told}");
 }
 
 #[test]
@@ -120,14 +145,67 @@ fn a_client_is_told_which_calls_wait_and_what_to_send() {
 }
 
 #[test]
+fn a_result_without_an_id_belongs_to_the_call_that_waits_when_it_is_sent() {
+    let place = Place::empty();
+    assert_eq!(run(&place, "kiosk", "k", &["message=A paper"]).0, Some(5));
+    let send = || place.convoke(&["send", "k", "tool_results", r#"{"content": "2 euros"}"#]);
+    for _ in 0..2 {
+        assert!(send().status.success());
+    }
+    let run_id = "k".parse().unwrap();
+    let mail = crate::place::wait(place.store().mail(&run_id, "tool_results", 0, 9)).unwrap();
+    assert!(mail.iter().all(|mail| mail.read::<Value>().unwrap()["call_id"].is_string()));
+    assert_eq!(resumed(&place, "k"), (Some(5), "It is 2 euros.".to_owned()));
+    // Nothing waits for a result now, and the one that was sent twice answers no later call.
+    let early = send();
+    let why = "no call waits for its result on `tool_results`: nothing was sent";
+    assert!(early.status.code() == Some(1) && stderr(&early).contains(why), "{}", stderr(&early));
+    sent(&place, &["answer", "k", "--text", "Another one"]);
+    let waits = place.convoke(&["resume", "k", "--no-input"]);
+    assert_eq!(waits.status.code(), Some(5), "{}", stderr(&waits));
+    assert!(
+        stderr(&waits).contains("it was sent before the calls were made that wait now"),
+        "{}",
+        stderr(&waits)
+    );
+    assert!(stdout(&place.convoke(&["questions"])).contains("? price_of"));
+}
+
+#[test]
+fn whoever_goes_on_with_a_composition_that_failed_asks_its_client_again() {
+    let place = Place::empty();
+    let inputs = ["composition=make", "message={\"page\": \"tomorrow\"}"];
+    assert_eq!(run(&place, "digest", "d", &inputs).0, Some(5));
+    sent(&place, &["send", "d", "tool_results/final", r#"{"content": "no such page", "is_error": true}"#]);
+    let failed = place.convoke(&["resume", "d", "--no-input"]);
+    assert!(
+        failed.status.code() == Some(1) && stderr(&failed).contains("no such page"),
+        "{}",
+        stderr(&failed)
+    );
+    for channel in ["tool_results/final", "Made"] {
+        let refused = place.convoke(&["send", "d", channel, r#"{"content": "kept"}"#]);
+        assert_eq!(refused.status.code(), Some(1), "{channel}: {}", stderr(&refused));
+    }
+    assert_eq!(
+        place.convoke(&["resume", "d", "--no-input"]).status.code(),
+        Some(5),
+        "the client is asked again"
+    );
+    sent(&place, &["send", "d", "tool_results/final", r#"{"content": "kept"}"#]);
+    assert_eq!(resumed(&place, "d"), (Some(0), "kept".to_owned()));
+}
+
+#[test]
 fn loops_redirects_artifacts_and_events_of_others_hold() {
     let place = Place::empty();
     assert_eq!(run(&place, "moderation", "m", &["message=look"]), (Some(5), "It is removed.".to_owned()));
     sent(&place, &["answer", "m", "--text", "I appeal"]);
     assert_eq!(resumed(&place, "m").0, Some(5));
-    // An event that the state does not have is kept, and it is said what it waits for.
+    // An event that the state does not have is not sent, and it is said what it waits for.
     let other = place.convoke(&["send", "m", "Settled"]);
-    assert!(stderr(&other).contains("it waits for Reopened, Upheld"), "{}", stderr(&other));
+    let why = "it waits for Reopened or Upheld, not for `Settled`: nothing was sent";
+    assert!(other.status.code() == Some(1) && stderr(&other).contains(why), "{}", stderr(&other));
     sent(&place, &["send", "m", "Upheld", "\"by the board\""]);
     assert_eq!(resumed(&place, "m"), (Some(0), "It stays removed.".to_owned()));
     let shown = stdout(&place.convoke(&["show", "m"]));

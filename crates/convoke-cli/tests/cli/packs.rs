@@ -58,6 +58,12 @@ fn a_pack_in_yaml_is_compiled_to_json() {
         place.convoke(&["--json", "inspect", "support.pack.json"]),
     );
     assert_eq!(stdout(&from_yaml), stdout(&from_json));
+    for made_of in ["support.pack.yaml", "./support.pack.yaml"] {
+        let refused = place.convoke(&["compile", "support.pack.yaml", "-o", made_of]);
+        let why = "is what the pack is made of: it would be written over";
+        assert!(refused.status.code() == Some(2) && stderr(&refused).contains(why), "{}", stderr(&refused));
+    }
+    assert_eq!(std::fs::read_to_string(place.path().join("support.pack.yaml")).unwrap(), EXAMPLE);
     place.write("bad.yaml", EXAMPLE.replace("entry: intake", "entry: intkae"));
     let refused = place.convoke(&["compile", "bad.yaml", "-o", "bad.json"]);
     assert_eq!(refused.status.code(), Some(1));
@@ -412,13 +418,17 @@ fn a_pack_that_is_a_goal_waits_for_an_event_and_its_artifact_is_used_further_on(
     assert!(stdout(&place.convoke(&["questions"])).contains("state: editor"));
     let misspelt = place.convoke(&["send", "issue", "Acepted"]);
     assert!(
-        stderr(&misspelt).contains("it waits for `Accepted`, did you mean that?"),
+        stderr(&misspelt).contains("not for `Acepted` (did you mean `Accepted`?): nothing was sent"),
         "{}",
         stderr(&misspelt)
     );
-    assert!(place.convoke(&["send", "issue", "Accepted"]).status.success());
+    for event in ["Accepted", "SentBack", "Accepted"] {
+        assert!(place.convoke(&["send", "issue", event]).status.success());
+    }
     let ended = place.convoke(&["resume", "issue"]);
     assert_eq!(stdout(&ended).trim(), "The sea keeps its appointments", "{}", stderr(&ended));
+    let told = "`SentBack` is passed over: it was sent before `send` was entered";
+    assert!(stderr(&ended).contains(told), "{}", stderr(&ended));
     let shown = stdout(&place.convoke(&["show", "issue"]));
     assert!(
         shown.contains("newsletter") && shown.contains("look_up") && shown.contains("use_skill"),

@@ -1,6 +1,7 @@
 //! Packs made of the files they are authored in.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
@@ -19,6 +20,17 @@ pub struct CompiledFile {
     pub source: Source,
     /// What is wrong with it.
     pub diagnostics: Diagnostics,
+    /// The files that it was made of.
+    made_of: Vec<PathBuf>,
+}
+
+impl CompiledFile {
+    /// Whether it was made of this file, by whatever name.
+    #[must_use]
+    pub fn is_made_of(&self, path: &Path) -> bool {
+        let Ok(whole) = path.canonicalize() else { return false };
+        self.made_of.iter().any(|source| source.canonicalize().is_ok_and(|source| source == whole))
+    }
 }
 
 /// Makes a pack of a file and those it names. Its id is the name of the file's folder.
@@ -29,8 +41,12 @@ pub fn compile_pack(path: &Path) -> Result<CompiledFile, HostError> {
     let (name, bytes) = bytes_of(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let files = beside(path, &[], convoke_package::TrustStore::default());
+    let made_of = RefCell::new(vec![path.to_owned()]);
     let open = |file: &str| match files.find(file) {
-        Ok(PathContent::Text(text)) => Ok(text),
+        Ok(PathContent::Text(text)) => {
+            made_of.borrow_mut().push(path.with_file_name(file));
+            Ok(text)
+        }
         Ok(_) => Err("there is no such file".to_owned()),
         Err(error) => Err(error.to_string()),
     };
@@ -40,7 +56,7 @@ pub fn compile_pack(path: &Path) -> Result<CompiledFile, HostError> {
     let text = serde_json::to_string_pretty(&imported).map_err(HostError::Unwritable)? + "\n";
     let source = Source::new(format!("{name}, compiled"), text);
     let (_, diagnostics) = PackKind.read(&source, &*files);
-    Ok(CompiledFile { source, diagnostics })
+    Ok(CompiledFile { source, diagnostics, made_of: made_of.into_inner() })
 }
 
 /// The name of the folder that a file is in, as an id.

@@ -9,8 +9,9 @@ use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_history::History;
 use convoke_machine::conversation::{Machine, MachineState, Way};
+use convoke_machine::finding::Finding;
 use convoke_machine::pack::model::Eval;
-use convoke_machine::pack::{CompiledPack, outline};
+use convoke_machine::pack::{BAD_VALIDATOR, CompiledPack, Violation, outline};
 use convoke_machine::stage::PackStage;
 use convoke_machine::workflow::ArtifactKind;
 use serde_json::{Map, Value, json};
@@ -28,10 +29,16 @@ pub(super) struct PackDefinition {
     inputs: Vec<Input>,
     /// The inputs that are no variables of the pack.
     reserved: Vec<&'static str>,
+    rules_left_out: Vec<String>,
 }
 
 impl PackDefinition {
-    pub(super) fn new(pack: CompiledPack, workflows: Vec<ToolWorkflow>, skills: PackSkills) -> Self {
+    pub(super) fn new(
+        pack: CompiledPack,
+        workflows: Vec<ToolWorkflow>,
+        skills: PackSkills,
+        findings: &[Finding],
+    ) -> Self {
         let chooses =
             pack.workflow().is_none() && pack.entry().is_none() && pack.only_composition().is_none();
         let inputs = outline::inputs(&pack).into_iter().map(|input| {
@@ -62,7 +69,17 @@ impl PackDefinition {
         let reserved: Vec<&'static str> =
             reserved.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect();
         inputs.extend(reserved.iter().map(|name| Input::new(*name, Type::String, Some(Value::Null))));
-        Self { inputs, reserved, workflows, skills: Arc::new(skills), pack: Arc::new(pack) }
+        let left_out = findings.iter().filter(|finding| finding.code == BAD_VALIDATOR);
+        let rules_left_out = left_out
+            .map(|finding| format!("a validator is left out: {} ({})", finding.message, finding.path));
+        Self {
+            inputs,
+            reserved,
+            workflows,
+            skills: Arc::new(skills),
+            pack: Arc::new(pack),
+            rules_left_out: rules_left_out.collect(),
+        }
     }
 }
 
@@ -196,6 +213,21 @@ impl Definition for PackDefinition {
         filled.map(|(name, value)| (name, self.artifact(name, value))).collect()
     }
 
+    fn misfits(&self, values: &Values) -> Vec<String> {
+        let mut given: Map<String, Value> =
+            values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let chosen = self.reserved.iter().filter_map(|name| Some((*name, given.remove(*name)?)));
+        let chosen: Map<String, Value> = chosen.map(|(name, value)| (name.to_owned(), value)).collect();
+        let violations = violations(&self.pack, &given, chosen.get(PROMPT).and_then(Value::as_str), "");
+        // What is missing, or of another name or type, is told by whoever knows the inputs.
+        let own = violations.into_iter().filter(|violation| violation.is_about_value());
+        own.map(|violation| violation.to_string()).collect()
+    }
+
+    fn rules_left_out(&self) -> &[String] {
+        &self.rules_left_out
+    }
+
     fn result(&self, state: &Value) -> Option<String> {
         serde_json::from_value::<MachineState>(state.clone()).ok()?.last
     }
@@ -268,10 +300,9 @@ impl EquippedDefinition for EquippedPack {
             // Nobody gave it: which variables there must be depends on the prompt.
             variables.retain(|_, value| !value.is_null());
         }
-        let checked = match &prompt {
+        match &prompt {
             Some(task) => {
                 self.stage.clone().talking(task).map_err(|error| vec![error.to_string()])?;
-                self.pack.prompt(task).map_or(Ok(()), |prompt| prompt.bind(&variables).map(drop))
             }
             None if self.reserved.contains(&PROMPT) && function.is_none() => {
                 let known = self.pack.model().prompts.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -279,9 +310,12 @@ impl EquippedDefinition for EquippedPack {
                     "give the prompt that is talked with, `-i {PROMPT}=NAME`: {known}"
                 )]);
             }
-            None => self.pack.check_values(&variables),
-        };
-        checked.map_err(|violations| violations.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+            None => {}
+        }
+        let wrong = violations(&self.pack, &variables, prompt.as_deref(), self.stage.model_name());
+        if !wrong.is_empty() {
+            return Err(wrong.iter().map(ToString::to_string).collect());
+        }
         if let Some(entry) = &entry {
             evaluated::check_state(&self.pack, entry).map_err(|error| vec![error])?;
         }
@@ -290,5 +324,18 @@ impl EquippedDefinition for EquippedPack {
         (state.opening, state.function) = (opening, function);
         (state.entry, state.memory, state.prompt) = (entry, memory, prompt);
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
+    }
+}
+
+/// What is wrong with variables: with those of the prompt that is talked with, or with those of all prompts that are used.
+fn violations(
+    pack: &CompiledPack,
+    variables: &Map<String, Value>,
+    prompt: Option<&str>,
+    model: &str,
+) -> Vec<Violation> {
+    match prompt.map(|task| pack.prompt(task)) {
+        Some(prompt) => prompt.map(|prompt| prompt.violations(variables, model)).unwrap_or_default(),
+        None => pack.check_values(variables, model).err().unwrap_or_default(),
     }
 }

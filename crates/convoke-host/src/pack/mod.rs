@@ -69,7 +69,7 @@ impl DefinitionKind for PackKind {
             for finding in &mut findings[known..] {
                 finding.place = Some(pack.document().place_of(&finding.path));
             }
-            Arc::new(PackDefinition::new(pack, workflows, skills)) as Arc<dyn Definition>
+            Arc::new(PackDefinition::new(pack, workflows, skills, &findings)) as Arc<dyn Definition>
         });
         let definition = definition.filter(|_| !findings.iter().any(Finding::is_error));
         (definition, diagnostics(source, &findings))

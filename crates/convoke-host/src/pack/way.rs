@@ -2,7 +2,7 @@
 
 use convoke_core::Segment;
 use convoke_history::{Detail, Effect, EffectStatus, History};
-use convoke_machine::conversation::{MachineState, Sign, Way};
+use convoke_machine::conversation::{EARLIER_MAIL, MachineState, Sign, Way};
 use convoke_machine::workflow::{Compiled, Context, TRANSITION};
 use serde_json::Value;
 
@@ -31,7 +31,9 @@ fn signs<'h>(compiled: &Compiled, effect: &'h Effect) -> Vec<Sign<'h>> {
         Detail::Ask { question, .. } => {
             question.subject["state"].as_str().map(Sign::At).into_iter().collect()
         }
-        Detail::Receive { channel, .. } if is_finished => vec![Sign::Event(channel)],
+        Detail::Receive { channel, .. } if is_finished && !is_passed_over(effect) => {
+            vec![Sign::Event(channel)]
+        }
         Detail::Tool { tool, arguments, result } if tool == TRANSITION => {
             let is_accepted = is_finished && result.as_ref().is_some_and(|result| !result.is_error);
             let event = arguments["event"].as_str().filter(|_| is_accepted);
@@ -40,6 +42,11 @@ fn signs<'h>(compiled: &Compiled, effect: &'h Effect) -> Vec<Sign<'h>> {
         Detail::Model { .. } | Detail::Tool { .. } => at(compiled, effect).into_iter().collect(),
         _ => Vec::new(),
     }
+}
+
+/// Whether it took mail that was meant for another visit of a state.
+fn is_passed_over(effect: &Effect) -> bool {
+    effect.path.segments().any(|segment| Segment::of(segment).written() == EARLIER_MAIL)
 }
 
 /// The state whose agent performed an effect: what speaks in a state has its name.

@@ -1,12 +1,14 @@
 //! Sends runs something. What has a key is sent once, and what a run that waits could not use is not sent.
 
-use convoke_core::store::{NewMail, PostReceipt};
-use convoke_core::{RunId, Store};
+use convoke_core::store::{NewMail, PostReceipt, RunRecord};
+use convoke_core::{RunId, RunStatus, Store};
 use convoke_history::{AwaitedMail, History};
-use convoke_machine::conversation::ClientCalls;
+use convoke_machine::conversation::{ClientCalls, TOOL_RESULTS, TURN};
+use convoke_text::nearest;
 use serde_json::Value;
 
 use crate::HostError;
+use crate::drawn::definition;
 
 /// Sends a run something. What has the key of something that was sent before on its channel is not sent again.
 ///
@@ -36,16 +38,62 @@ pub fn client_calls(awaited: &AwaitedMail<'_>) -> Option<ClientCalls> {
     serde_json::from_value(awaited.expected.clone()).ok()
 }
 
-/// Checks whether a run that waits on a channel could use this. What it does not wait for now is kept, and judged when it is taken.
+/// Checks whether a run could use this, and gives it as it is to be sent: a result that does not say of which call it is belongs to the
+/// one that waits.
+///
+/// A run of a file of ours could use what it waits for now, and while it works what it may come to wait for. Other programs may look for
+/// anything, at any time.
 ///
 /// # Errors
 /// Why it could not, and what to send.
-pub fn check_mail(history: &History, channel: &str, payload: &Value) -> Result<(), String> {
+pub fn check_mail(history: &History, channel: &str, payload: &Value) -> Result<Value, String> {
     let awaited = history.awaited();
-    let waiting = awaited.iter().filter(|awaited| awaited.channel == channel).filter_map(client_calls);
-    let refused = waiting.map(|calls| calls.result(payload).err()).collect::<Option<Vec<String>>>();
-    match refused.and_then(|reasons| reasons.into_iter().next()) {
-        Some(reason) => Err(reason),
-        None => Ok(()),
+    let calls: Vec<(&str, ClientCalls)> =
+        awaited.iter().filter_map(|awaited| Some((awaited.channel, client_calls(awaited)?))).collect();
+    let here = calls.iter().filter(|(awaited, _)| *awaited == channel);
+    let resolved = here.map(|(_, calls)| calls.resolved(payload)).reduce(Result::or);
+    let record = &history.record;
+    match (resolved, definition(record)) {
+        (Some(resolved), _) => resolved,
+        (None, None) => Ok(payload.clone()),
+        (None, Some(_)) if record.channels.iter().any(|awaited| awaited == channel) => Ok(payload.clone()),
+        (None, Some(_)) if channel.split('/').next() == Some(TOOL_RESULTS) => {
+            let waiting = calls.iter().flat_map(|(channel, calls)| {
+                calls.calls.iter().map(move |call| format!("`{}` on `{channel}`", call.tool))
+            });
+            let waiting = one_of(&waiting.collect::<Vec<_>>()).map(|waiting| format!("; there is {waiting}"));
+            Err(format!("no call waits for its result on `{channel}`{}", waiting.unwrap_or_default()))
+        }
+        (None, Some(definition)) => {
+            expected_event(history, channel, &definition.vocabulary().events)?;
+            Ok(payload.clone())
+        }
     }
+}
+
+/// Checks whether a run may come to wait for an event in the state it is in. `events` are those that are known to belong to states of it.
+fn expected_event(history: &History, event: &str, events: &[String]) -> Result<(), String> {
+    let RunRecord { status, channels, .. } = &history.record;
+    let is_known = events.iter().any(|known| known == event);
+    // Between turns it waits for all it can use. In the middle of one it may be asked something first.
+    let is_between_turns = history.questions.iter().any(|open| open.pending.question.title == TURN);
+    let (known, waits): (&[String], _) = match status {
+        RunStatus::Running if is_known || events.is_empty() => return Ok(()),
+        RunStatus::Suspended if is_known && channels.is_empty() && !is_between_turns => return Ok(()),
+        RunStatus::Running => (events, "its states wait"),
+        RunStatus::Suspended => (channels, "it waits"),
+        // What has ended for good says so itself.
+        RunStatus::Completed | RunStatus::Halted | RunStatus::Cancelled => return Ok(()),
+        status => return Err(format!("the run is {status}: it waits for nothing")),
+    };
+    let meant =
+        nearest(event, known.iter().map(String::as_str)).map(|meant| format!(" (did you mean `{meant}`?)"));
+    let waits_for = one_of(known).unwrap_or_else(|| "no event".to_owned());
+    Err(format!("{waits} for {waits_for}, not for `{event}`{}", meant.unwrap_or_default()))
+}
+
+/// Names, of which any will do.
+fn one_of(names: &[String]) -> Option<String> {
+    let (last, others) = names.split_last()?;
+    Some(if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) })
 }

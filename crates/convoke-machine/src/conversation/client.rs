@@ -3,8 +3,11 @@
 //! What is none is told to listeners and passed over: nobody can end a conversation by sending it nonsense.
 
 use convoke_core::{Error, EventKind, Message, Part, Scope, ToolCall, ToolResult};
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use super::earlier::earlier_mail;
 
 /// The event for listeners when a client is to execute calls, under the name of the Go program.
 pub const CLIENT_REQUEST: &str = "tool.client.request";
@@ -86,28 +89,61 @@ impl ClientCalls {
             other => Err(format!("`is_error` is true or false, not {other}")),
         }
     }
+
+    /// The same as it is kept: with the id of the call that it belongs to.
+    ///
+    /// # Errors
+    /// As [`result`](Self::result).
+    pub fn resolved(&self, sent: &Value) -> Result<Value, String> {
+        let ClientResult { number, .. } = self.result(sent)?;
+        let mut resolved = sent.clone();
+        if let Some(call) = self.calls.get(number).filter(|call| !call.call_id.is_empty()) {
+            resolved["call_id"] = call.call_id.as_str().into();
+        }
+        Ok(resolved)
+    }
+}
+
+/// What a client sends of a call that fails its step if it failed: the wait fails by it, and whoever goes on waits for another result.
+pub(super) struct Success(Value);
+
+impl<'de> Deserialize<'de> for Success {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let sent = Value::deserialize(deserializer)?;
+        match (&sent["is_error"], &sent["content"]) {
+            (Value::Bool(true), Value::String(reported)) => Err(D::Error::custom(reported)),
+            (Value::Bool(true), reported) if !reported.is_null() => Err(D::Error::custom(reported)),
+            _ => Ok(Self(sent)),
+        }
+    }
+}
+
+impl From<Success> for Value {
+    fn from(success: Success) -> Self {
+        success.0
+    }
 }
 
 /// Waits until a client has sent what came of all these calls; gives the results in the order in which they came.
-pub(super) async fn results_of_client(
+pub(super) async fn results_of_client<T: DeserializeOwned + Into<Value>>(
     scope: &Scope,
     channel: &str,
     calls: &[ToolCall],
 ) -> Result<Vec<ToolResult>, Error> {
     let (mut open, mut results) = (calls.to_vec(), Vec::new());
+    for (_, sent) in earlier_mail(scope, &[channel]).await? {
+        refuse(scope, channel, &sent.sender, "it was sent before the calls were made that wait now").await;
+    }
     tell(scope, CLIENT_REQUEST, json!({"channel": channel, "calls": ClientCalls::of(&open).calls})).await;
     while !open.is_empty() {
         let waiting = ClientCalls::of(&open);
-        let sent = scope.receive_expected::<Value>(channel, serde_json::to_value(&waiting)?).await?;
-        match waiting.result(&sent.payload) {
+        let sent = scope.receive_expected::<T>(channel, serde_json::to_value(&waiting)?).await?;
+        match waiting.result(&sent.payload.into()) {
             Ok(ClientResult { number, content, is_error }) => {
                 let ToolCall { id, name, .. } = open.remove(number);
                 results.push(ToolResult { call_id: id, name, content, is_error });
             }
-            Err(reason) => {
-                let value = json!({"channel": channel, "sender": sent.sender, "reason": reason});
-                tell(scope, CLIENT_REFUSED, value).await;
-            }
+            Err(reason) => refuse(scope, channel, &sent.sender, &reason).await,
         }
     }
     Ok(results)
@@ -123,6 +159,10 @@ pub(super) fn give_results(said: &mut Vec<Message>, results: Vec<ToolResult>) {
         }
         _ => said.push(Message::tool_results(results)),
     }
+}
+
+async fn refuse(scope: &Scope, channel: &str, sender: &str, reason: &str) {
+    tell(scope, CLIENT_REFUSED, json!({"channel": channel, "sender": sender, "reason": reason})).await;
 }
 
 async fn tell(scope: &Scope, name: &str, value: Value) {

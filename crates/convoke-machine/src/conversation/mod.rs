@@ -11,6 +11,7 @@
 //! | one turn | `turn.rs` |
 //! | what a model is asked, and why a long conversation is gone on with as quickly as a short one | `opening.rs` |
 //! | calls that a client executes | `client.rs` |
+//! | what was sent before it was waited for | `earlier.rs` |
 //! | a state that runs a composition | `compose.rs`, `composition/` |
 //! | what is waited for between turns | `wait.rs` |
 //! | what a state knows of those before it | `messages.rs` |
@@ -23,6 +24,7 @@ mod announce;
 mod client;
 mod compose;
 mod composition;
+mod earlier;
 mod fold;
 mod machine;
 mod messages;
@@ -39,6 +41,7 @@ mod way;
 pub use activation::{Activation, ActivationError, Direction, Refusal, Situation, Stage, Validator};
 pub use client::{CLIENT_REFUSED, CLIENT_REQUEST, ClientCall, ClientCalls, ClientResult};
 pub use composition::{ComposedWork, InvalidComposition};
+pub use earlier::{EARLIER_MAIL, EVENT_PASSED_OVER};
 pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};
 pub use messages::{MessagePolicy, summary};
 pub use state::{MachineState, Talk};

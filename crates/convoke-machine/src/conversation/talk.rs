@@ -1,5 +1,7 @@
 //! The conversation: turns, until the workflow is over or nobody has anything more to say.
 
+use std::collections::VecDeque;
+
 use convoke_core::{Error, Message, Scope};
 use serde_json::Value;
 
@@ -26,6 +28,8 @@ pub(super) struct Session<'a> {
     pub(super) remembered: String,
     /// What was said in this state with its instructions before it, as its model was asked last.
     pub(super) opened: Option<Opening>,
+    /// Whether an event counts in the visit of the state that it was sent in, and in no other. Runs of earlier builds took what came.
+    pub(super) is_by_visit: bool,
 }
 
 impl<'a> Session<'a> {
@@ -46,6 +50,9 @@ impl<'a> Session<'a> {
             }
             None => machine,
         };
+        let mut states = machine.compiled.states();
+        let is_by_visit = states.any(|state| state.awaited_events().next().is_some())
+            && scope.version("events belong to a visit", 1..=2)? > 1;
         let context = match state.context.take() {
             Some(context) => {
                 machine.compiled.must_know(&context).map_err(Error::permanent)?;
@@ -66,20 +73,24 @@ impl<'a> Session<'a> {
         };
         let opened = Opening::kept(state);
         let remembered = String::new();
-        let mut session = Session { machine, scope, state, context, entered: false, remembered, opened };
+        let mut session =
+            Session { machine, scope, state, context, entered: false, remembered, opened, is_by_visit };
         let ended = session.talk().await;
         session.keep();
         ended
     }
 
     async fn talk(&mut self) -> Result<(), Error> {
-        let mut next = self.state.opening.take().map(Arrival::Words);
+        let mut next: VecDeque<Arrival> = self.state.opening.take().map(Arrival::Words).into_iter().collect();
         let mut trouble = String::new();
         let mut turns = 0;
         loop {
-            let arrival = match next.take() {
+            let arrival = match next.pop_front() {
                 Some(arrival) => arrival,
-                None => self.arrival(std::mem::take(&mut trouble)).await?,
+                None => {
+                    next = self.arrivals(std::mem::take(&mut trouble)).await?;
+                    continue;
+                }
             };
             let mut spoken = None;
             let speaks = match arrival {
@@ -91,7 +102,13 @@ impl<'a> Session<'a> {
                     self.entered = false;
                     true
                 }
-                Arrival::Event { event, payload } => self.take_event(&event, &payload, &mut trouble).await?,
+                Arrival::Event { event, sent, visit } if visit != self.context.transition_count() => {
+                    self.tell_passed_over(&event, &sent.sender, &sent.payload).await;
+                    continue;
+                }
+                Arrival::Event { event, sent, .. } => {
+                    self.take_event(&event, &sent.payload, &mut trouble).await?
+                }
             };
             if speaks {
                 match self.remembering_turn(spoken).await {
@@ -108,10 +125,17 @@ impl<'a> Session<'a> {
                 }
             }
             if self.is_over().await {
+                for arrival in next {
+                    if let Arrival::Event { event, sent, .. } = arrival {
+                        self.tell_passed_over(&event, &sent.sender, &sent.payload).await;
+                    }
+                }
                 return Ok(());
             }
             turns += 1;
-            self.continue_after(turns)?;
+            if next.is_empty() {
+                self.continue_after(turns)?;
+            }
         }
     }
 
@@ -135,7 +159,7 @@ impl<'a> Session<'a> {
                 announce::happened(self.scope, compiled, &events).await;
                 let brief = brief_of(payload);
                 let said = if brief.is_empty() { format!("[{event}]") } else { format!("[{event}] {brief}") };
-                self.enter(&events, brief);
+                self.enter(&events, brief).await?;
                 let speaks = !self.waits_for_events();
                 if speaks && self.composition().is_none() {
                     self.hear(Message::user(said));
@@ -151,7 +175,7 @@ impl<'a> Session<'a> {
     }
 
     /// Lets the state that was entered begin with what it is to know.
-    pub(super) fn enter(&mut self, events: &[WorkflowEvent], brief: String) {
+    pub(super) async fn enter(&mut self, events: &[WorkflowEvent], brief: String) -> Result<(), Error> {
         self.entered = true;
         self.opened = None;
         for event in events {
@@ -159,8 +183,11 @@ impl<'a> Session<'a> {
                 let policy = self.machine.policy_of(moved);
                 let (said, brief) = carried_over(policy, &moved.from, &self.state.said, brief.clone());
                 (self.state.said, self.state.brief) = (said, brief);
+                let compiled = &self.machine.compiled;
+                self.pass_over_events(compiled.named(&moved.from), compiled.named(&moved.to)).await?;
             }
         }
+        Ok(())
     }
 
     /// Whether the state is one that others move on from.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation};
 use convoke_core::{Error, Message, Role, Transcript};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::activation::{Activation, ActivationError, Direction, activate, broken};
 use super::announce;
@@ -168,7 +169,7 @@ impl Session<'_> {
             ));
         }
         if result.stop == AgentStop::ClientToolCalls {
-            let results = results_of_client(self.scope, TOOL_RESULTS, &result.pending_calls).await?;
+            let results = results_of_client::<Value>(self.scope, TOOL_RESULTS, &result.pending_calls).await?;
             give_results(&mut said, results);
         }
         let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(said.iter());
@@ -220,7 +221,7 @@ impl Session<'_> {
         match moved {
             Ok((events, brief)) => {
                 announce::happened(self.scope, &self.machine.compiled, &events).await;
-                self.enter(&events, brief);
+                self.enter(&events, brief).await?;
                 Ok(if self.waits_for_events() { Next::End } else { Next::Round })
             }
             Err(error) => {

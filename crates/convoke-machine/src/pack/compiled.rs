@@ -142,19 +142,17 @@ impl CompiledPack {
         tasks
     }
 
-    /// Checks what all prompts that are used are given.
+    /// Checks what all prompts that are used are given, as they are written for a model.
     ///
     /// # Errors
     /// Everything that is wrong, also values that no prompt has a place for.
-    pub fn check_values(&self, given: &Map<String, Value>) -> Result<(), Vec<Violation>> {
+    pub fn check_values(&self, given: &Map<String, Value>, model: &str) -> Result<(), Vec<Violation>> {
         let mut violations: Vec<Violation> = Vec::new();
         let mut names = BTreeSet::new();
         for prompt in self.tasks_in_use().iter().filter_map(|task| self.prompt(task)) {
             names.extend(prompt.variables().iter().map(|variable| variable.declaration.name.as_str()));
             names.extend(prompt.undeclared());
-            let missing = prompt.undeclared().into_iter().filter(|name| !given.contains_key(*name));
-            let missing = missing.map(|name| Violation { variable: name.to_owned(), wrong: Wrong::Missing });
-            for violation in prompt.bind(given).err().into_iter().flatten().chain(missing) {
+            for violation in prompt.violations(given, model) {
                 if !violations.contains(&violation) {
                     violations.push(violation);
                 }
@@ -162,7 +160,7 @@ impl CompiledPack {
         }
         for name in given.keys().filter(|name| !names.contains(name.as_str())) {
             let meant = convoke_text::nearest(name, names.iter().copied()).map(str::to_owned);
-            violations.push(Violation { variable: name.clone(), wrong: Wrong::Unknown { meant } });
+            violations.push(Violation::new(name, Wrong::Unknown { meant }));
         }
         if violations.is_empty() { Ok(()) } else { Err(violations) }
     }

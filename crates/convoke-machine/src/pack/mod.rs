@@ -44,7 +44,7 @@ pub use compiled::CompiledPack;
 pub use dialect::{Compatibility, Dialect, Refusal};
 pub use eval::merged;
 pub use import::{ImportError, import};
-pub use prompt::{CompiledPrompt, Moment, RenderError};
+pub use prompt::{BAD_VALIDATOR, CompiledPrompt, Moment, RenderError};
 pub use validator::{Direction, Judgement, Validator, ValidatorError};
 pub use variables::{Bound, CompiledVariable, Violation, Wrong};
 

@@ -12,11 +12,14 @@ use super::fragment::Fragments;
 use super::model::{Eval, Pack, Parameters, Prompt};
 use super::template::{Part, Template, Unresolved, rendered};
 use super::validator::{Validator, ValidatorError, kinds};
-use super::variables::{Bound, CompiledVariable, Violation};
+use super::variables::{Bound, CompiledVariable, Violation, Wrong};
 use crate::finding::{Finding, child};
 
 /// The names that a state gives to every prompt.
 const GIVEN: [&str; 2] = ["artifacts", "workflow_context"];
+
+/// The code of what is found where a validator is left out, because its settings make no sense.
+pub const BAD_VALIDATOR: &str = "bad-validator";
 
 /// A prompt, ready to be used.
 #[derive(Debug, Clone)]
@@ -152,6 +155,32 @@ impl CompiledPrompt {
     /// # Errors
     /// Everything that is wrong.
     pub fn bind(&self, given: &Map<String, Value>) -> Result<Bound, Vec<Violation>> {
+        let (bound, violations) = self.bound(given);
+        if violations.is_empty() { Ok(bound) } else { Err(violations) }
+    }
+
+    /// Everything that is wrong with what it is given, and the places that would be left without a value for this model.
+    #[must_use]
+    pub fn violations(&self, given: &Map<String, Value>, model: &str) -> Vec<Violation> {
+        let (bound, mut violations) = self.bound(given);
+        let missing = self.undeclared().into_iter().filter(|name| !given.contains_key(*name));
+        violations.extend(missing.map(|name| Violation::new(name, Wrong::Missing)));
+        let unwritten = match self.system(model, &bound, &Moment::default()) {
+            Ok(_) => Vec::new(),
+            Err(RenderError::Unresolved(Unresolved(places))) => places,
+            Err(RenderError::MissingFragment { name }) => vec![format!("{{{{fragments.{name}}}}}")],
+        };
+        // Whoever gives what is missing or wrong gives these a value as well.
+        let is_told = |place: &str| {
+            let inside = place.trim_start_matches('{').split(['.', '[', '}']).next();
+            violations.iter().any(|violation| Some(&*violation.variable) == inside)
+        };
+        let unwritten: Vec<_> = unwritten.into_iter().filter(|place| !is_told(place)).collect();
+        violations.extend(unwritten.into_iter().map(|place| Violation::new(place, Wrong::NoValue)));
+        violations
+    }
+
+    fn bound(&self, given: &Map<String, Value>) -> (Bound, Vec<Violation>) {
         let mut violations = Vec::new();
         let mut values = given.clone();
         for variable in &self.variables {
@@ -162,7 +191,7 @@ impl CompiledPrompt {
                 None => values.insert(name.clone(), Value::Null),
             };
         }
-        if violations.is_empty() { Ok(Bound(values)) } else { Err(violations) }
+        (Bound(values), violations)
     }
 
     /// The system message for a model, with values in it.
@@ -280,7 +309,7 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
                 findings.push(finding.suggest(&kind, known));
             }
             Err(ValidatorError::Settings(message)) => {
-                let finding = Finding::warning("bad-validator", place, message);
+                let finding = Finding::warning(BAD_VALIDATOR, place, message);
                 findings.push(finding.help("until this is right, the validator is left out"));
             }
         }

@@ -18,6 +18,18 @@ pub struct Violation {
     pub wrong: Wrong,
 }
 
+impl Violation {
+    /// Whether it is a value that is wrong, not its type, and not its name or that it is not given.
+    #[must_use]
+    pub fn is_about_value(&self) -> bool {
+        matches!(self.wrong, Wrong::Rule(_) | Wrong::NoValue)
+    }
+
+    pub(super) fn new(variable: impl Into<String>, wrong: Wrong) -> Self {
+        Self { variable: variable.into(), wrong }
+    }
+}
+
 /// The mistakes that a value can have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,6 +43,8 @@ pub enum Wrong {
     },
     /// It breaks a rule.
     Rule(String),
+    /// It is a place in a prompt, and what is given has nothing for it.
+    NoValue,
     /// There is no such variable.
     Unknown {
         /// The one that was perhaps meant.
@@ -43,6 +57,7 @@ impl fmt::Display for Wrong {
         match self {
             Self::Missing => formatter.write_str("must be given"),
             Self::Type { wanted } => write!(formatter, "must be of type {wanted}"),
+            Self::NoValue => formatter.write_str("has no value, so the prompt cannot be written"),
             Self::Rule(rule) => formatter.write_str(rule),
             Self::Unknown { meant: Some(name) } => {
                 write!(formatter, "is not a variable of the pack; did you mean `{name}`?")
@@ -70,7 +85,7 @@ impl CompiledVariable {
             Some(value) => Some(value.clone()),
             None => declared.default.clone(),
         };
-        let mut wrong = |wrong| violations.push(Violation { variable: declared.name.clone(), wrong });
+        let mut wrong = |wrong| violations.push(Violation::new(&declared.name, wrong));
         let Some(value) = value else {
             if declared.required {
                 wrong(Wrong::Missing);

@@ -326,6 +326,12 @@ impl CompiledState {
         self.events.iter().map(|(event, _)| event)
     }
 
+    /// The events that others may send in it.
+    pub fn awaited_events(&self) -> impl Iterator<Item = &Arc<str>> {
+        let is_awaited = self.orchestration != Orchestration::Internal && !self.is_terminal();
+        self.events().filter(move |_| is_awaited)
+    }
+
     /// What is wrong with an event that it does not know.
     pub(super) fn unknown_event(&self, event: &str) -> WorkflowError {
         let (state, available) = (Arc::clone(&self.name), self.events().cloned().collect());

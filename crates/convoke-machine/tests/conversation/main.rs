@@ -3,6 +3,7 @@
 
 mod events;
 mod handoff;
+mod mail;
 mod messages;
 mod nesting;
 mod resume;

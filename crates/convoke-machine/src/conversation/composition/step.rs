@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use convoke_agent::{Agent, AgentResult, AgentStop, AnswerShape};
 use convoke_core::{
     BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, ToolCall,
-    ToolResult, Toolset, Transcript, Visibility,
+    Toolset, Transcript, Visibility,
 };
 use convoke_steps::Dag;
 use serde_json::{Map, Value, json};
 
 use super::board::{Board, result_of};
 use crate::conversation::activation::{Activation, Direction, objection};
-use crate::conversation::client::{give_results, results_of_client};
+use crate::conversation::client::{Success, give_results, results_of_client};
 use crate::conversation::fold::is_repeat_notice;
 use crate::conversation::machine::TOOL_RESULTS;
 use crate::pack::composition::{Predicate, Reduce, Strategy, Termination};
@@ -138,9 +138,8 @@ impl ComposedStep {
     ) -> Result<Value, Error> {
         tool.check(&arguments).map_err(Error::failed)?;
         let call = ToolCall { id: String::new(), name: tool.spec().name().to_owned(), arguments };
-        let mut results = results_of_client(scope, &self.channel(), &[call]).await?;
-        let Some(ToolResult { content, is_error, .. }) = results.pop() else { return Ok(Value::Null) };
-        if is_error { Err(Error::failed(content)) } else { Ok(result_of(content)) }
+        let mut results = results_of_client::<Success>(scope, &self.channel(), &[call]).await?;
+        Ok(results.pop().map(|result| result_of(result.content)).unwrap_or_default())
     }
 
     /// Where clients send what came of its calls.
@@ -167,7 +166,7 @@ impl ComposedStep {
             if result.stop != AgentStop::ClientToolCalls || left == 0 {
                 return Ok(result);
             }
-            let results = results_of_client(scope, &self.channel(), &result.pending_calls).await?;
+            let results = results_of_client::<Value>(scope, &self.channel(), &result.pending_calls).await?;
             let is_over = results.iter().any(|result| Some(&result.name) == termination.tool_called.as_ref());
             let mut messages: Vec<Message> = result.transcript.iter().cloned().collect();
             give_results(&mut messages, results);
