@@ -60,7 +60,9 @@ fn one_gate_for_a_place_and_a_key() {
     assert!(!Arc::ptr_eq(&gate, &Gate::shared("https://gate.example/v1", Some(&other))));
     assert!(!Arc::ptr_eq(&gate, &Gate::shared("https://gate.example/v1", None)));
     assert!(!Arc::ptr_eq(&gate, &Gate::shared("https://gate.example/v2", Some(&key))));
-    assert!(!format!("{gate:?}").contains("secret"));
+    let held = at_once(&gate, 1).unwrap();
+    assert_eq!(format!("{gate:?}"), "Gate { under way: 1, waiting: 0, .. }", "and nothing of the key");
+    assert_eq!(format!("{held:?}"), "Admission { answered: false, .. }");
 }
 
 #[test]
