@@ -286,7 +286,7 @@ fn what_is_no_agentfile_is_said_once_whoever_reads_it() {
     for (file, what) in [
         ("swarm.yaml", "this is the manifest of a swarm"),
         ("swarm.json", "this is JSON"),
-        ("program", "this is no text"),
+        ("program", "this is not text"),
     ] {
         for command in ["validate", "fmt", "inspect", "run"] {
             let output = place.convoke(&[command, file]);
