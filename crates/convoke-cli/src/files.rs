@@ -52,3 +52,24 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
             .hint("check its permissions, and that the disk is not full; the file is as it was")
     })
 }
+
+/// Refuses a place that no file could be written to, before work is done whose result belongs there.
+pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
+    let refused = |why: String| Err(Failure::failed(format!("{} cannot be written: {why}", path.display())));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let refused = refused(format!("there is no folder {}", folder.display()));
+        return refused
+            .map_err(|failure| failure.hint("make that folder, or name another file; nothing was run"));
+    }
+    if path.is_dir() {
+        return refused("it is a folder: name a file in it".to_owned());
+    }
+    // Only who tries knows: permissions are not all there is.
+    let probe = folder.join(format!(".convoke-{}", std::process::id()));
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
+        Ok(_) => drop(std::fs::remove_file(&probe)),
+        Err(error) => return refused(format!("{}: {error}", folder.display())),
+    }
+    Ok(())
+}

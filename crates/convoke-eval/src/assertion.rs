@@ -1,10 +1,10 @@
 //! Assertions: what each is about, what must hold, and how good is good enough.
 
 use convoke_machine::pack::Validator;
-use convoke_machine::pack::template::Path;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use crate::json_part::JsonPart;
 use crate::judge::JudgeCriteria;
 use crate::observation::ObservedCall;
 pub use crate::threshold::Threshold;
@@ -52,10 +52,10 @@ pub enum Check {
     Words(Words),
     /// The text, or value, is this.
     Equals(Value),
-    /// The part of a JSON value at the end of a way is like this.
+    /// A part of a JSON value is like this.
     JsonPath {
-        /// The way to it.
-        path: Path,
+        /// The part.
+        part: JsonPart,
         /// What is there.
         wanted: PartWanted,
     },
@@ -111,6 +111,8 @@ pub enum Check {
         /// Whether it was.
         wanted: bool,
     },
+    /// The composition gave this.
+    CompositionOutput(Expected),
     /// A step of a composition gave this.
     StepOutput {
         /// The step.
@@ -135,9 +137,6 @@ pub enum Check {
     Judge(JudgeCriteria),
 }
 
-/// What the value is called in whose parts a [`Check::JsonPath`] looks.
-pub(crate) const ROOT: &str = "value";
-
 /// The demand on a part of a JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartWanted {
@@ -145,8 +144,12 @@ pub enum PartWanted {
     There(bool),
     /// This value.
     Equal(Value),
-    /// A text with this in it, a list with this among it, an object with these fields among others.
+    /// A text with this in it, a list with this (or all of these) among it, an object with these fields among others.
     Containing(Value),
+    /// A number between these.
+    Between(Option<f64>, Option<f64>),
+    /// A list of so many things.
+    Counting(Option<u64>, Option<u64>),
 }
 
 /// Texts that occur, or do not.
@@ -212,10 +215,27 @@ pub struct Precondition {
     pub least: Option<u64>,
 }
 
+impl Assertion {
+    /// The tools that it names, also those that it depends on.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &str> {
+        let one = std::slice::from_ref;
+        let named: Vec<&[String]> = match &self.check {
+            Check::ToolsCalled { tools, .. } | Check::ToolsNotCalled(tools) | Check::CallSequence(tools) => {
+                vec![tools]
+            }
+            Check::CalledWith { tool, .. } | Check::CallCount { tool: Some(tool), .. } => vec![one(tool)],
+            Check::ToolAccess(rules) => rules.iter().map(|(_, allowed)| &allowed[..]).collect(),
+            _ => Vec::new(),
+        };
+        named.into_iter().flatten().chain(&self.when.tool).map(String::as_str)
+    }
+}
+
 impl Precondition {
     /// Returns whether it is the case.
     #[must_use]
     pub fn holds(&self, calls: &[ObservedCall]) -> bool {
+        let calls: Vec<&ObservedCall> = calls.iter().filter(|call| !call.refused).collect();
         let called = |is: &dyn Fn(&str) -> bool| calls.iter().any(|call| is(&call.tool));
         self.tool.as_ref().is_none_or(|tool| called(&|name| name == tool))
             && self.pattern.as_ref().is_none_or(|pattern| called(&|name| pattern.is_match(name)))

@@ -36,9 +36,37 @@ impl Scenario {
             }
         }
         findings.extend(self.assertions.iter().flat_map(|assertion| misfit(assertion, known)));
+        // What is called quite differently may be a tool of the host here, too.
+        let own: Vec<&str> = known.client_tools.iter().chain(&known.tools).map(String::as_str).collect();
+        findings.extend(self.unknown_tools(&own).into_iter().filter(|finding| finding.help.is_some()));
+        findings
+    }
+
+    /// The tools that assertions name and nobody has, if these are all there are.
+    #[must_use]
+    pub fn unknown_tools(&self, known: &[&str]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let all = self.turns.iter().flat_map(|turn| &turn.assertions).chain(&self.assertions);
+        for assertion in all {
+            let unknown = |tool: &&str| !known.contains(tool);
+            findings.extend(assertion.tools().filter(unknown).map(|tool| {
+                let message = format!("there is no tool or agent `{tool}` that could be called");
+                let finding = Finding::error("unknown-name", &assertion.path, message);
+                finding.suggest(tool, known.iter().copied())
+            }));
+            let pattern = assertion.when.pattern.as_ref();
+            if let Some(pattern) = pattern.filter(|pattern| !known.iter().any(|tool| pattern.is_match(tool)))
+            {
+                let message = format!("no tool that could be called is like `{pattern}`");
+                findings.push(Finding::error("unknown-name", child(&assertion.path, "when"), message));
+            }
+        }
         findings
     }
 }
+
+/// What scenarios say of a branch that leads to no step.
+pub(crate) const NOWHERE: &str = "nothing";
 
 fn misfit(assertion: &Assertion, known: &Vocabulary) -> Vec<Finding> {
     let states: Vec<&String> = match &assertion.check {
@@ -58,6 +86,23 @@ fn misfit(assertion: &Assertion, known: &Vocabulary) -> Vec<Finding> {
     let of = || child(path, "of");
     let mut findings: Vec<Finding> =
         states.iter().filter_map(|state| unknown("state", state, &known.states, path)).collect();
+    let names: Vec<(&str, &String, &[String])> = match &assertion.check {
+        Check::RuleBroken { rule, .. } => vec![("validator", rule, &known.rules)],
+        Check::StepOutput { step, .. } => vec![("step", step, &known.steps)],
+        Check::ParallelComplete(step) => vec![("parallel step", step, &known.parallels)],
+        Check::BranchTaken { branch, target } => {
+            // A branch may lead nowhere.
+            let target = Some(("step", target, &known.steps[..])).filter(|(_, name, _)| *name != NOWHERE);
+            [("branch", branch, &known.branches[..])].into_iter().chain(target).collect()
+        }
+        Check::CompositionOutput(_) if known.steps.is_empty() => {
+            let finding = Finding::error("no-composition", path, "a run of this file has no composition");
+            findings.push(finding);
+            Vec::new()
+        }
+        _ => Vec::new(),
+    };
+    findings.extend(names.into_iter().filter_map(|(what, name, known)| unknown(what, name, known, path)));
     match (&assertion.subject, &known.outputs) {
         (Subject::Artifact(name), _) => findings.extend(unknown("artifact", name, &known.artifacts, &of())),
         (Subject::Output(name), Some(outputs)) => findings.extend(unknown("output", name, outputs, &of())),

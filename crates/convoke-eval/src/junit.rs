@@ -46,7 +46,11 @@ fn case(xml: &mut String, scenario: &ScenarioReport, number: usize, run: &RunRep
         xml.push_str(&escaped(&lines.join("\n")));
         xml.push_str("</failure>\n");
     }
-    xml.push_str(&format!("      <system-out>run {}</system-out>\n", escaped(&run.run)));
+    let notes: String = run.notes.iter().map(|note| format!("\nnote: {note}")).collect();
+    xml.push_str(&format!(
+        "      <system-out>run {}</system-out>\n",
+        escaped(&format!("{}{notes}", run.run))
+    ));
     xml.push_str("    </testcase>\n");
 }
 

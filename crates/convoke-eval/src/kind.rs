@@ -78,7 +78,19 @@ const CEILINGS: &[&str] = &[
     "max_model_calls",
     "max_tool_calls",
 ];
-const JSON_PATH: &[&str] = &["path", "expression", "equals", "expected", "contains", "exists"];
+const JSON_PATH: &[&str] = &[
+    "path",
+    "expression",
+    "jmespath_expression",
+    "equals",
+    "expected",
+    "contains",
+    "exists",
+    "min",
+    "max",
+    "min_results",
+    "max_results",
+];
 const RULE: &[&str] = &["validator", "validator_type", "guardrail", "should_trigger", "expected"];
 
 /// Every kind there is.
@@ -105,7 +117,6 @@ pub(crate) static KINDS: &[Kind] = &[
     whole(&["pii", "pii_detection", "pii_leakage"], &[], Form::Validator("pii")),
     text(&["equals"], &["value"], Form::Equals),
     text(&["json_path"], JSON_PATH, Form::JsonPath),
-    text(&["composition_output"], &["contains", "equals"], Form::Output),
     text(&["llm_judge"], &["criteria", "rubric"], Form::Judge),
     whole(&["llm_judge_session", "llm_judge_conversation"], &["criteria", "rubric"], Form::Judge),
     events(&["state_is", "workflow_state_is"], &["state"], Form::State),
@@ -122,6 +133,7 @@ pub(crate) static KINDS: &[Kind] = &[
     events(&["tool_call_sequence"], &["sequence"], Form::CallSequence),
     events(&["no_tool_errors"], &[], Form::NoToolErrors),
     events(&["guardrail_triggered"], RULE, Form::RuleBroken),
+    events(&["composition_output"], &["contains", "equals"], Form::Output),
     events(&["composition_step_output"], &["step", "contains", "equals"], Form::StepOutput),
     events(&["composition_branch_taken"], &["branch", "expected"], Form::BranchTaken),
     events(&["composition_parallel_complete"], &["parallel"], Form::ParallelComplete),

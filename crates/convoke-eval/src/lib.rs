@@ -5,6 +5,7 @@
 //! | [`scenario`] | what a scenario file says |
 //! | `read` | scenario files and files of replies, JSON or YAML, and everything that is wrong with them |
 //! | [`assertion`], `threshold` | what can be asserted, and from which score on it holds |
+//! | `json_part` | parts of JSON values, by names and indices or by JMESPath |
 //! | `kind` | kinds of assertions, by their names |
 //! | [`observation`] | what is known of a run that is over |
 //! | `fit` | whether a scenario fits the file that it is run against |
@@ -18,6 +19,7 @@ pub mod assertion;
 mod compare;
 mod evaluate;
 mod fit;
+mod json_part;
 pub mod judge;
 mod junit;
 mod kind;

@@ -32,8 +32,18 @@ pub struct Vocabulary {
     pub artifacts: Vec<String>,
     /// Its outputs, if they are known before it is run.
     pub outputs: Option<Vec<String>>,
-    /// The tools whose results somebody outside of the run gives, unless the host has them.
+    /// The tools of the file, whose results a scenario may give: those of clients, and those that are workflows.
     pub client_tools: Vec<String>,
+    /// What else its models may call that is no tool of the host: its agents, the tools of its workflow.
+    pub tools: Vec<String>,
+    /// The kinds of rules that it has for what is said.
+    pub rules: Vec<String>,
+    /// The steps of its compositions.
+    pub steps: Vec<String>,
+    /// Those of them that are branches.
+    pub branches: Vec<String>,
+    /// Those of them that run others side by side.
+    pub parallels: Vec<String>,
 }
 
 /// A run that is over.
@@ -70,6 +80,8 @@ pub struct Episode {
     pub calls: Vec<ObservedCall>,
     /// The rules of the pack that were broken.
     pub broken_rules: Vec<String>,
+    /// What the last composition gave.
+    pub composition: Option<Value>,
     /// What steps of compositions gave.
     pub steps: BTreeMap<String, Value>,
     /// Where branches of compositions led; nothing if nowhere.
@@ -109,6 +121,8 @@ pub struct ObservedCall {
     pub state: Option<String>,
     /// Whether it failed.
     pub failed: bool,
+    /// Whether it was not made: refused by a rule or a person, of a tool that is not there, or with arguments that do not fit.
+    pub refused: bool,
 }
 
 /// The usage of a run.
@@ -116,7 +130,7 @@ pub struct ObservedCall {
 pub struct ObservedUsage {
     /// Calls of models.
     pub model_calls: u64,
-    /// Calls of tools.
+    /// Calls of tools, those that a client executes included.
     pub tool_calls: u64,
     /// Tokens in all.
     pub tokens: u64,

@@ -66,6 +66,9 @@ pub struct RunReport {
     pub facts: Facts,
     /// What was asserted.
     pub assertions: Vec<AssertionReport>,
+    /// What its author should know of it that makes nothing fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// The result of an assertion.
@@ -113,6 +116,18 @@ impl Report {
 }
 
 impl ScenarioReport {
+    /// Returns what its author should know of its runs that makes nothing fail, each thing once.
+    #[must_use]
+    pub fn notes(&self) -> Vec<&str> {
+        let mut notes: Vec<&str> = Vec::new();
+        for note in self.runs.iter().flat_map(|run| &run.notes) {
+            if !notes.contains(&note.as_str()) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
     /// A report of a scenario's runs, of which this share must pass.
     #[must_use]
     pub fn new(scenario: &crate::Scenario, file: &str, required: f64, runs: Vec<RunReport>) -> Self {
@@ -205,6 +220,22 @@ impl RunReport {
 }
 
 impl AssertionReport {
+    /// A report of something that does not hold.
+    #[must_use]
+    pub fn failed(name: &str, turn: Option<usize>, found: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            turn,
+            passed: Some(false),
+            score: Some(0.0),
+            found,
+            message: None,
+            pass_threshold: None,
+            metric: None,
+            judged_by: None,
+        }
+    }
+
     /// The same with what a judge says.
     #[must_use]
     pub fn judged(self, question: &JudgeQuestion, verdict: &JudgeVerdict, run: &str) -> Self {

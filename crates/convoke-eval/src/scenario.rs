@@ -93,7 +93,7 @@ impl ModelSource {
                     // A script has at least one rule; nobody ever asks for this one.
                     None => json!({"when": {"call": u32::MAX}, "reply": "nothing"}),
                 };
-                replies.iter().skip(given).map(once).chain([last]).collect()
+                after(replies, given).iter().map(once).chain([last]).collect()
             }
         };
         let mut document = json!({"name": name, "rule": rules});
@@ -103,11 +103,39 @@ impl ModelSource {
         Some(document.to_string())
     }
 
+    /// The replies of a list that are left when so many have been given. Faults among them are no replies: how often they were met
+    /// is not known.
+    #[must_use]
+    pub fn unused_replies(&self, given: usize) -> Vec<&Value> {
+        match self {
+            Self::Scripted { script: Script::Replies { replies, .. }, .. } => {
+                after(replies, given).iter().filter(|reply| !is_fault(reply)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns whether its replies are written down by hand.
     #[must_use]
     pub fn is_scripted(&self) -> bool {
         matches!(self, Self::Scripted { .. })
     }
+}
+
+/// What comes after so many replies of a list, faults between them not counted.
+fn after(replies: &[Value], given: usize) -> &[Value] {
+    let is_reply = |(_, reply): &(usize, &Value)| !is_fault(reply);
+    let last = given.checked_sub(1).map(|last| replies.iter().enumerate().filter(is_reply).nth(last));
+    match last {
+        None => replies,
+        Some(None) => &[],
+        Some(Some((number, _))) => &replies[number + 1..],
+    }
+}
+
+/// Whether a reply of a script is none: the call fails, or never ends.
+fn is_fault(reply: &Value) -> bool {
+    ["error", "cut_after", "hangs", "hangs_after"].iter().any(|fault| reply.get(*fault).is_some())
 }
 
 /// Something that happens in a conversation, and what must hold after it.

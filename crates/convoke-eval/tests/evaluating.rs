@@ -7,7 +7,13 @@ use convoke_machine::pack::model::Eval;
 use serde_json::{Value, json};
 
 fn call(tool: &str, arguments: Value, state: &str) -> ObservedCall {
-    ObservedCall { tool: tool.into(), arguments, state: Some(state.into()), failed: tool == "pay" }
+    ObservedCall {
+        tool: tool.into(),
+        arguments,
+        state: Some(state.into()),
+        failed: tool == "pay",
+        refused: false,
+    }
 }
 
 /// A conversation of one turn in which an order was looked up, paid, and the workflow came to its end.
@@ -30,6 +36,7 @@ fn observed() -> Observation {
             call("pay", json!({}), "solve"),
         ],
         broken_rules: texts(&["banned_words"]),
+        composition: Some(json!({"label": "money"})),
         steps: [("classify".into(), json!({"label": "money"}))].into(),
         branches: [("route".into(), Some("refund".into()))].into(),
         parallels: [("checks".into(), true), ("others".into(), false)].into(),
@@ -79,6 +86,16 @@ fn parts_of_json_are_looked_into() {
         ("{path: 'items[0]', contains: {name: a chair}}", ""),
         ("{path: none}", ""),
         ("{path: 'items[1]', exists: false}", ""),
+        ("{expression: 'items[*].price', contains: [9]}", ""),
+        ("{jmespath_expression: 'items[?price > `5`].name', expected: [a chair]}", ""),
+        ("{path: 'sum(items[].price)', equals: 9}", ""),
+        ("{path: 'items[0].price', min: 8, max: 10}", ""),
+        ("{path: 'items', min_results: 1, max_results: 1}", ""),
+        ("{path: 'items[?price > `9`]', max_results: 0}", ""),
+        ("{path: 'items[0].price', min: 10}", "items[0].price is `9`"),
+        ("{path: items, min_results: 2}", "items is `[{"),
+        ("{path: 'items[?price > `9`] | [0]'}", "there is no items[?price > `9`] | [0] in `{"),
+        ("{path: 'length(items[0].price)'}", "length(items[0].price) cannot be looked for: "),
         ("{path: 'items[0].price', equals: '9'}", "items[0].price is `9`"),
         ("{path: items, contains: {price: 8}}", "items is `[{\"name\":\"a chair\",\"price\":9}]`"),
         ("{path: none, exists: false}", "none is `null`"),
@@ -95,9 +112,15 @@ fn parts_of_json_are_looked_into() {
         }
     }
     for (params, why) in [
-        ("{path: 'items[*].price'}", "`items[*].price` is not a way to a part of a value"),
+        (
+            "{path: 'items[*.price'}",
+            "`items[*.price` is not a way to a part of a value: Parse error: Expected ']' for wildcard index -- found Dot (line 0, column 7)",
+        ),
         ("{equals: 3}", "there is no `path`"),
-        ("{path: a, equals: 3, contains: 4}", "write one of `equals`, `contains` and `exists`"),
+        (
+            "{path: a, equals: 3, contains: 4}",
+            "write one of `equals`, `contains`, `exists`, `min` and `max`, `min_results` and `max_results`",
+        ),
     ] {
         let text = format!(
             "kind: Scenario\nmetadata: {{name: a}}\nspec: {{assertions: [{{type: json_path, params: {params}}}]}}"
@@ -190,7 +213,7 @@ fn every_kind_holds_and_fails() {
             "composition_parallel_complete, params: {parallel: checks",
             "composition_parallel_complete, params: {parallel: others",
         ),
-        ("composition_output, params: {contains: way", "composition_output, params: {equals: way"),
+        ("composition_output, params: {contains: money", "composition_output, params: {contains: way"),
         (
             "usage, params: {max_cost: 0.02, max_tokens: 90, max_model_calls: 3, max_tool_calls: 2",
             "usage, params: {max_model_calls: 2",
@@ -215,6 +238,41 @@ fn every_kind_holds_and_fails() {
         let failed = at_end(&format!("{{type: {bad}}}}}"));
         assert_eq!(failed.passed, Some(false), "{bad}");
         assert!(!failed.found.is_empty() || failed.score == Some(1.0), "{bad} does not say what was found");
+    }
+}
+
+#[test]
+fn a_call_that_was_refused_was_not_made() {
+    let mut run = observed();
+    for call in run.whole.calls.iter_mut().filter(|call| call.tool == "pay") {
+        call.refused = true;
+    }
+    let passed = |assertion: &str| {
+        let text = format!("kind: Scenario\nmetadata: {{name: a}}\nspec: {{assertions: [{assertion}]}}");
+        let (scenario, findings) = read(&text);
+        let scenario = scenario.unwrap_or_else(|| panic!("{assertion}: {findings:?}"));
+        match evaluate(&scenario, &run).pop() {
+            Some(Evaluated::Done(report)) => (report.passed == Some(true), report.found),
+            _ => (false, "not looked at".to_owned()),
+        }
+    };
+    let (held, found) = passed("{type: tools_called, params: {tools: [pay]}}");
+    assert!(!held && found == "pay was not called; called: look, pay (refused)", "{found}");
+    for assertion in [
+        "{type: tools_not_called, params: {tools: [pay]}}",
+        "{type: tool_call_count, params: {max: 1}}",
+        "{type: workflow_tool_access, params: {rules: [{state: solve, allowed: []}]}}",
+    ] {
+        assert!(passed(assertion).0, "{assertion}");
+    }
+    for assertion in [
+        "{type: tool_calls_with_args, params: {tool_name: pay, args: {}}}",
+        "{type: tool_call_sequence, params: {sequence: [look, pay]}}",
+        "{type: no_tool_errors}",
+        "{type: contains, params: {patterns: [refund]}, when: {tool_called: pay}}",
+        "{type: contains, params: {patterns: [refund]}, when: {min_tool_calls: 2}}",
+    ] {
+        assert!(!passed(assertion).0, "{assertion}");
     }
 }
 

@@ -149,6 +149,7 @@ assertions:
         artifacts: names(&["notes"]),
         outputs: Some(Vec::new()),
         client_tools: names(&["look_up"]),
+        ..Vocabulary::default()
     };
     let found: Vec<String> = scenario
         .misfits(&known)
@@ -158,6 +159,197 @@ assertions:
     assert_snapshot!("misfits", found.join("\n"));
     let known = Vocabulary { outputs: None, ..Vocabulary::default() };
     assert!(scenario.misfits(&known)[0].message.contains("nobody takes turns"));
+}
+
+#[test]
+fn every_name_that_must_exist_is_looked_for() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<String>>();
+    let known = Vocabulary {
+        turns: true,
+        states: names(&["open", "closed"]),
+        client_tools: names(&["look_up"]),
+        tools: names(&["a2a__writer"]),
+        rules: names(&["banned_words"]),
+        steps: names(&["classify", "route", "all"]),
+        branches: names(&["route"]),
+        parallels: names(&["all"]),
+        ..Vocabulary::default()
+    };
+    let none = Vocabulary { turns: true, ..Vocabulary::default() };
+    let misfits = |assertion: &str, known: &Vocabulary| {
+        let (scenario, findings) = read(&spec(&format!("assertions: [{assertion}]")));
+        let found = scenario.unwrap_or_else(|| panic!("{findings:?}")).misfits(known);
+        found.iter().filter_map(|finding| finding.help.clone()).collect::<Vec<String>>()
+    };
+    for (right, wrong) in [
+        (
+            "{type: tools_called, params: {tools: [look_up]}}",
+            "{type: tools_called, params: {tools: [lookup]}}",
+        ),
+        (
+            "{type: tools_not_called, params: {tools: [look_up]}}",
+            "{type: tools_not_called, params: {tools: [look_upp]}}",
+        ),
+        (
+            "{type: agent_not_invoked, params: {agents: [a2a__writer]}}",
+            "{type: agent_not_invoked, params: {agents: [a2a__writr]}}",
+        ),
+        (
+            "{type: agent_invoked, params: {agents: [a2a__writer]}}",
+            "{type: agent_invoked, params: {agents: [a2a__writr]}}",
+        ),
+        (
+            "{type: tool_calls_with_args, params: {tool_name: look_up, args: {}}}",
+            "{type: tool_args, params: {tool_name: lok_up, args: {}}}",
+        ),
+        (
+            "{type: tool_call_count, params: {tool: look_up, max: 1}}",
+            "{type: tool_call_count, params: {tool: look_p, max: 1}}",
+        ),
+        (
+            "{type: tool_call_sequence, params: {sequence: [look_up]}}",
+            "{type: tool_call_sequence, params: {sequence: [loook_up]}}",
+        ),
+        (
+            "{type: workflow_tool_access, params: {rules: [{state: open, allowed: [look_up]}]}}",
+            "{type: workflow_tool_access, params: {rules: [{state: open, allowed: [look_ups]}]}}",
+        ),
+        (
+            "{type: workflow_complete, when: {tool_called: look_up}}",
+            "{type: workflow_complete, when: {tool_called: look_ups}}",
+        ),
+        (
+            "{type: guardrail_triggered, params: {validator: banned_words}}",
+            "{type: guardrail_triggered, params: {validator: banned_word, should_trigger: false}}",
+        ),
+        (
+            "{type: composition_step_output, params: {step: classify}}",
+            "{type: composition_step_output, params: {step: clasify}}",
+        ),
+        (
+            "{type: composition_branch_taken, params: {branch: route, expected: nothing}}",
+            "{type: composition_branch_taken, params: {branch: rote, expected: classify}}",
+        ),
+        (
+            "{type: composition_branch_taken, params: {branch: route, expected: classify}}",
+            "{type: composition_branch_taken, params: {branch: route, expected: clasify}}",
+        ),
+        (
+            "{type: composition_parallel_complete, params: {parallel: all}}",
+            "{type: composition_parallel_complete, params: {parallel: alll}}",
+        ),
+    ] {
+        assert_eq!(misfits(right, &known), Vec::<String>::new(), "{right}");
+        assert!(misfits(wrong, &known).iter().all(|help| help.contains("did you mean")), "{wrong}");
+        assert_eq!(misfits(wrong, &known).len(), 1, "{wrong}");
+    }
+    let (scenario, _) = read(&spec(
+        "assertions:
+  - {type: composition_output}
+  - {type: tools_not_called, params: {tools: [delete_all]}}
+  - {type: contains, params: {patterns: [a]}, when: {tool_called_pattern: '^delte_'}}",
+    ));
+    let scenario = scenario.expect("a scenario");
+    assert_eq!(scenario.misfits(&none)[0].code, "no-composition");
+    let unknown = scenario.unknown_tools(&["look_up"]);
+    let said: Vec<&str> = unknown.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        said,
+        [
+            "there is no tool or agent `delete_all` that could be called",
+            "no tool that could be called is like `^delte_`"
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_fail_and_what_cannot_hold_is_refused() {
+    let refused = |spec_text: &str, code: &str| {
+        let text = spec(spec_text);
+        let (scenario, findings) = read(&text);
+        let found: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+        assert!(scenario.is_none() && found == [code], "{spec_text}: {findings:?}");
+        assert!(findings[0].place.is_some(), "{spec_text}");
+        assert!(
+            findings[0].help.is_some() || ["cannot-hold", "twice"].contains(&code),
+            "{spec_text}: no remedy"
+        );
+    };
+    for (assertion, code) in [
+        ("{type: content_includes, params: {patterns: ['']}}", "cannot-fail"),
+        ("{type: content_includes, params: {patterns: [a, '']}}", "cannot-fail"),
+        ("{type: content_includes_any, params: {patterns: ['']}}", "cannot-fail"),
+        ("{type: content_excludes, params: {patterns: ['']}}", "cannot-fail"),
+        ("{type: content_excludes, params: {patterns: []}}", "bad-value"),
+        ("{type: banned_words, params: {words: []}}", "bad-value"),
+        ("{type: required_words, params: {words: ['']}}", "cannot-fail"),
+        ("{type: required_fields, params: {fields: []}}", "bad-value"),
+        ("{type: required_fields, params: {fields: ['']}}", "cannot-fail"),
+        ("{type: regex, params: {pattern: ''}}", "cannot-fail"),
+        ("{type: regex, params: {pattern: '^.*'}}", "cannot-fail"),
+        ("{type: regex, params: {pattern: 'a*'}}", "cannot-fail"),
+        ("{type: regex, params: {pattern: '', expect_match: false}}", "cannot-hold"),
+        ("{type: min_length, params: {min: 0}}", "cannot-fail"),
+        ("{type: length, params: {min: 3, max: 2}}", "cannot-hold"),
+        ("{type: json_path, params: {path: $}}", "cannot-fail"),
+        ("{type: json_path, params: {path: a, contains: ''}}", "cannot-fail"),
+        ("{type: json_path, params: {path: a, min_results: 0}}", "cannot-fail"),
+        ("{type: json_path, params: {path: a, min: 2, max: 1}}", "cannot-hold"),
+        ("{type: contains, params: {patterns: [a], min_score: 0}}", "cannot-fail"),
+        ("{type: contains, params: {patterns: [a], max_score: 1}}", "cannot-fail"),
+        ("{type: contains, params: {patterns: [a], min_score: 0.9, max_score: 0.8}}", "cannot-hold"),
+        (
+            "{type: assertion, params: {eval_type: contains, eval_params: {patterns: [a]}, min_score: 0}}",
+            "cannot-fail",
+        ),
+        ("{type: contains, params: {patterns: [a]}, pass_threshold: 0}", "cannot-fail"),
+        ("{type: contains, params: {patterns: [a]}, when: {min_tool_calls: 0}}", "says-nothing"),
+        (
+            "{type: contains, params: {patterns: [a]}, when: {any_tool_called: false, tool_called: a}}",
+            "cannot-hold",
+        ),
+        ("{type: tools_called, params: {tools: [a], min_calls: 0}}", "cannot-fail"),
+        ("{type: tools_not_called, params: {tools: []}}", "bad-value"),
+        ("{type: tool_call_count, params: {min: 0}}", "cannot-fail"),
+        ("{type: tool_call_count, params: {min: 2, max: 1}}", "cannot-hold"),
+        ("{type: workflow_tool_access, params: {rules: []}}", "bad-value"),
+        (
+            "{type: workflow_tool_access, params: {rules: [{state: a, allowed: []}, {state: a, allowed: [b]}]}}",
+            "twice",
+        ),
+        ("{type: composition_output, params: {contains: ''}}", "cannot-fail"),
+        ("{type: composition_output, params: {contains: a, equals: a}}", "twice"),
+        ("{type: composition_step_output, params: {step: a, contains: ''}}", "cannot-fail"),
+        ("{type: usage, params: {max_cost: 1, max_cost_usd: 2}}", "twice"),
+        ("{type: llm_judge, params: {criteria: ' '}}", "bad-value"),
+        ("{type: llm_judge, params: {criteria: kind, min_score: 0}}", "cannot-fail"),
+    ] {
+        refused(&format!("assertions: [{assertion}]"), code);
+    }
+    refused("require: 0", "cannot-fail");
+    refused("pass_threshold: 0.0", "cannot-fail");
+    refused("tools: {look: [{result: first}, {result: second}]}", "never-given");
+    // What looks like it and is not.
+    for assertion in [
+        "{type: regex, params: {pattern: '^$'}}",
+        "{type: tool_call_count, params: {max: 0}}",
+        "{type: json_path, params: {path: $, equals: 3}}",
+        "{type: tool_calls_with_args, params: {tool_name: a, args_match: {b: '.*'}}}",
+    ] {
+        let (scenario, findings) = read(&spec(&format!("assertions: [{assertion}]")));
+        assert!(scenario.is_some(), "{assertion}: {findings:?}");
+    }
+}
+
+#[test]
+fn replies_that_are_left_over_are_known_and_faults_are_none() {
+    let (scenario, _) = read(&spec("model: {replies: [a, {error: {status: 500}}, b, c]}"));
+    let model = scenario.expect("a scenario").model.expect("a model");
+    assert_eq!(model.unused_replies(1), [&json!("b"), &json!("c")]);
+    assert!(model.unused_replies(3).is_empty() && model.unused_replies(9).is_empty());
+    let script: serde_json::Value =
+        serde_json::from_str(&model.script("m", 2).unwrap_or_default()).expect("JSON");
+    assert_eq!(script["rule"][0]["reply"], "c", "whoever goes on after two replies is given the third");
 }
 
 #[test]

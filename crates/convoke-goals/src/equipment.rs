@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_agent::memory::Memories;
-use convoke_core::{Model, RetrieverSource, Toolset};
+use convoke_core::{Model, RetrieverSource, Tool, Toolset};
 
 use crate::context::ContextBudget;
 use crate::secret::Secrets;
@@ -26,6 +26,9 @@ pub trait Models: Send + Sync {
     fn profile(&self, name: &str) -> Result<Arc<dyn Model>, String>;
 }
 
+/// Gives what stands for a tool; nothing if that is the tool itself.
+pub type StandIn = Arc<dyn Fn(&Arc<dyn Tool>) -> Option<Arc<dyn Tool>> + Send + Sync>;
+
 /// The equipment of a workflow: models, tools, a supervisor, limits.
 #[derive(Clone, Default)]
 #[non_exhaustive]
@@ -38,6 +41,8 @@ pub struct Equipment {
     pub tools: Toolset,
     /// Why tools of these names are not among [`tools`](Self::tools), for workflows of other kinds that cannot do without.
     pub absent_tools: BTreeMap<String, String>,
+    /// What stands for tools that workflows of other kinds bring themselves. Those of [`tools`](Self::tools) are as they are.
+    pub stand_in: Option<StandIn>,
     /// Whether [`tools`](Self::tools) are offered by name only, until whoever needs some opens them: what is not needed then
     /// costs next to nothing. Those that a node names are always described in full. `false` by default.
     pub tools_on_demand: bool,

@@ -34,7 +34,7 @@ pub mod workspace;
 pub use agentfile::model::{
     Condition, Retry, SecurityMode, Supervision, Test, TestKind, Tools, Type, Within,
 };
-pub use equipment::{CommandReader, Equipment, Models, Spawning};
+pub use equipment::{CommandReader, Equipment, Models, Spawning, StandIn};
 pub use plan::{
     Availability, BoundInputs, InputProblem, InvalidInputs, InvalidWorkflow, PreparedWorkflow, Problem,
     ProblemKind,

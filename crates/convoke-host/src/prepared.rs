@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use convoke_core::store::Launch;
 use convoke_core::{
-    Error, Limits, Model, Registry, Responder, RunId, RunOptions, Runner, Runtime, Store, Tool, WhenBusy,
+    Error, Limits, Model, Registry, Responder, RunId, RunOptions, Runner, Runtime, Store, WhenBusy,
     WhenDropped,
 };
 use convoke_goals::agentfile::Agentfile;
-use convoke_goals::{Problem, ProblemKind, Secrets, Values};
+use convoke_goals::{Problem, ProblemKind, Secrets, StandIn, Values};
 use convoke_models::ModelName;
 
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
@@ -131,16 +131,14 @@ impl PreparedRun {
         self.equip(Some(model))
     }
 
-    /// Puts other tools in the place of some of those that are here.
-    pub(crate) fn replace_tools(
-        &mut self,
-        replace: impl Fn(&Arc<dyn Tool>) -> Option<Arc<dyn Tool>>,
-    ) -> Result<(), HostError> {
+    /// Puts other tools in the place of some of those that are here, or that the file brings itself.
+    pub(crate) fn replace_tools(&mut self, replace: StandIn) -> Result<(), HostError> {
         let tools = std::mem::take(&mut self.tools.tools);
         for tool in tools.iter() {
             // No name is there twice.
             let _ = self.tools.tools.add(replace(tool).unwrap_or_else(|| Arc::clone(tool)));
         }
+        self.tools.stand_in = Some(replace);
         let stand_in = self.model.as_ref().map(|name| self.models.deferred(name.clone()));
         self.equip(stand_in)
     }
@@ -363,6 +361,7 @@ impl Assembly<'_> {
             equipment(models, model, self.manifest.model_asked).map_err(HostError::NoSupervisor)?;
         let mut equipment = self.manifest.applied_to(equipment, self.secrets.clone(), &tools.tools);
         equipment.absent_tools = tools.absent();
+        equipment.stand_in.clone_from(&tools.stand_in);
         equipment.memories.clone_from(&tools.memories);
         equipment.knowledge = knowledge::source(&models.config);
         let equipped = self.definition.equip(&equipment);

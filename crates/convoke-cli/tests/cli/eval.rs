@@ -15,6 +15,7 @@ const PACK: &str = include_str!("../../../../examples/packs/support.pack.yaml");
 /// A pack that only talks, with evals of its own.
 const TALK: &str = r#"{
   "id": "talk", "name": "Talk", "version": "1.0.0", "template_engine": {"version": "v1", "syntax": "{{variable}}"},
+  "tools": {"look_up": {"name": "look_up", "description": "Looks something up", "parameters": {"type": "object", "properties": {}}}},
   "evals": [
     {"id": "greets", "type": "contains", "trigger": "every_turn", "params": {"patterns": ["hello"]}, "groups": ["tone"]},
     {"id": "brief", "type": "max_length", "trigger": "on_session_complete", "params": {"max": 20}, "threshold": {"min_score": 1}},
@@ -131,10 +132,209 @@ trials: 2",
     assert_snapshot!("eval_junit", timeless(&place.read("report.xml")));
     let junit = place.convoke(&["eval", "talk.pack.json", ".", "--id", "e", "--output", "junit"]);
     assert_eq!(timeless(&stdout(&junit)), timeless(&place.read("report.xml")));
-    let lost =
-        place.convoke(&["eval", "talk.pack.json", ".", "--id", "e", "--junit", "no/folder/report.xml"]);
-    assert_eq!(lost.status.code(), Some(1));
-    assert!(stdout(&lost).contains("1 of 1 passed"), "what was run is told: {}", stdout(&lost));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_anything_is_run() {
+    let place = Place::empty();
+    talk(&place, "turns: [{content: Hi}]\nmodel: {replies: [Hello you.]}");
+    std::fs::create_dir(place.path().join("folder")).unwrap();
+    for (file, why) in
+        [("no/folder/report.xml", "there is no folder no/folder"), ("folder", "it is a folder")]
+    {
+        let lost = place.convoke(&["eval", "talk.pack.json", ".", "--junit", file]);
+        assert_eq!(lost.status.code(), Some(1));
+        assert!(stderr(&lost).contains(why), "{}", stderr(&lost));
+    }
+    assert!(!place.file().exists(), "nothing was run");
+    let nothing = stderr(&place.convoke(&["eval", "talk.pack.json", ".", "--require", "0"]));
+    assert!(nothing.contains("with 0 nothing could fail"), "{nothing}");
+}
+
+#[test]
+fn calls_that_a_client_executes_count_as_used_and_against_the_budget() {
+    let place = Place::empty();
+    place.write("support.pack.yaml", PACK);
+    let spec = "task_type: solve
+inputs: {customer: ada}
+tools: {look_up_order: nothing}
+turns: [{content: Hi}]
+model:
+  replies:
+    - {tool_calls: [{name: look_up_order, arguments: {number: '7'}}]}
+    - {tool_calls: [{name: look_up_order, arguments: {number: '8'}}]}
+    - All is well.
+assertions: [ASSERTED]";
+    let eval = |asserted: &str, budget: &[&str]| {
+        place.write("a.scenario.yaml", scenario("a", &spec.replace("ASSERTED", asserted)));
+        let all = [&["eval", "support.pack.yaml", ".", "--id", "e"][..], budget].concat();
+        place.convoke_with(&all, &[("COLUMNS", "200")])
+    };
+    let done = eval("{type: usage, params: {max_tool_calls: 1}}", &[]);
+    assert!(stdout(&done).contains("usage: it used 2 tool calls"), "{}{}", stdout(&done), stderr(&done));
+    let done = eval("{type: usage, params: {max_tool_calls: 2}}", &[]);
+    assert!(done.status.success(), "{}", stdout(&done));
+    let asserted =
+        "{type: status, params: {is: budget_exhausted}}, {type: usage, params: {max_tool_calls: 1}}";
+    let over = ["--budget", "1 tool-calls", "--id", "f"];
+    place.write("a.scenario.yaml", scenario("a", &spec.replace("ASSERTED", "")));
+    let done =
+        place.convoke_with(&[&["eval", "support.pack.yaml", "."][..], &over].concat(), &[("COLUMNS", "200")]);
+    let why = "the run is budget_exhausted: 2 calls of tools are wanted, and it may make 1";
+    assert!(stdout(&done).contains(why), "{}{}", stdout(&done), stderr(&done));
+    place.write("a.scenario.yaml", scenario("a", &spec.replace("ASSERTED", asserted)));
+    let done =
+        place.convoke_with(&[&["eval", "support.pack.yaml", "."][..], &over].concat(), &[("COLUMNS", "200")]);
+    let seen = stdout(&done);
+    assert!(!seen.contains("✗ status") && !seen.contains("✗ usage"), "{seen}{}", stderr(&done));
+}
+
+#[test]
+fn a_call_that_was_refused_is_not_one_that_was_made() {
+    let place = Place::empty();
+    place.write("support.pack.yaml", PACK);
+    // What its schema does not allow is refused before a client hears of it.
+    let spec = "task_type: solve
+inputs: {customer: ada}
+turns: [{content: Hi}]
+model: {replies: [{tool_calls: [{name: look_up_order, arguments: {number: 7}}]}, All is well.]}
+assertions:
+  - {type: tools_not_called, params: {tools: [look_up_order]}}
+  - {type: tool_call_count, params: {max: 0}}
+  - {type: usage, params: {max_tool_calls: 0}}";
+    place.write("a.scenario.yaml", scenario("a", spec));
+    let done = place.convoke(&["eval", "support.pack.yaml", "."]);
+    assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
+}
+
+#[test]
+fn what_a_composition_gave_is_not_what_was_said_last() {
+    let place = Place::empty();
+    let folder = Path::new(EXAMPLES).join("packs");
+    let text = std::fs::read_to_string(folder.join("triage-scenarios/complaint.scenario.yaml")).unwrap();
+    let turns = |assertion: &str| {
+        text.replace("      assertions:\n", &format!("      assertions:\n        - {assertion}\n"))
+    };
+    let eval = |assertion: &str| {
+        place.write("a.scenario.yaml", turns(assertion));
+        place.convoke(&["eval", folder.join("triage.pack.yaml").to_str().unwrap(), "a.scenario.yaml"])
+    };
+    let done = eval("{type: composition_output, params: {contains: It came twice and broken}}");
+    assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
+    let done = eval("{type: composition_output, params: {contains: sorry}}");
+    assert!(stdout(&done).contains("the composition gave"), "{}{}", stdout(&done), stderr(&done));
+}
+
+#[test]
+fn a_tool_that_nobody_has_is_noticed_where_it_is_not_to_be_called() {
+    let place = Place::empty();
+    let spec = |tool: &str| {
+        format!(
+            "turns: [{{content: Hi}}]\nmodel: {{replies: [Hello you.]}}
+assertions: [{{type: tools_not_called, params: {{tools: [{tool}]}}}}]"
+        )
+    };
+    talk(&place, &spec("look_upp"));
+    let near = stderr(&place.convoke(&["eval", "talk.pack.json", "."]));
+    assert!(near.contains("did you mean `look_up`?") && near.contains("talk.scenario.yaml:"), "{near}");
+    talk(&place, &spec("delete_everything"));
+    let far = stderr(&place.convoke(&["eval", "talk.pack.json", "."]));
+    assert!(far.contains("there is no tool or agent `delete_everything`"), "{far}");
+    assert!(far.contains("look_up"), "those there are are named: {far}");
+    talk(&place, &spec("write"));
+    assert!(place.convoke(&["eval", "talk.pack.json", "."]).status.success(), "the host has it");
+}
+
+#[test]
+fn what_was_scripted_and_not_used_is_told() {
+    let place = Place::empty();
+    talk(
+        &place,
+        "turns: [{content: Hi, assertions: [{type: llm_judge, params: {criteria: kind}}]}]
+model: {replies: [Hello you., And another thing.]}
+answers: [approve]
+tools: {look_up: nothing}
+judge: {replies: [{json: {score: 1, reason: a}}, {json: {score: 1, reason: b}}]}",
+    );
+    let wide = [("COLUMNS", "200")];
+    let done = place.convoke_with(&["eval", "talk.pack.json", ".", "--junit", "r.xml"], &wide);
+    let seen = stdout(&done);
+    for said in [
+        "✗ replies: 1 was not given, the first of them `And another thing.`",
+        "✗ answers: 1 was not asked for",
+        "! talk: `tools` has results of look_up, which was not called",
+        "! talk: of the replies of the judge, 1 was not asked for",
+    ] {
+        assert!(seen.contains(said), "{said}: {seen}{}", stderr(&done));
+    }
+    assert_eq!(done.status.code(), Some(1));
+    assert!(place.read("r.xml").contains("note: `tools` has results of look_up"), "{}", place.read("r.xml"));
+}
+
+#[test]
+fn two_evals_under_one_name_at_once_both_end_with_a_report() {
+    let place = Place::empty();
+    talk(
+        &place,
+        "turns: [{content: Hi}, {content: And?}, {content: And?}]
+model: {replies: [{text: One., delay: 300ms}, {text: Two., delay: 300ms}, {text: Three., delay: 300ms}]}
+assertions:
+  - {type: contains, of: conversation, params: {patterns: [One., Two., Three.]}}
+  - {type: llm_judge, params: {criteria: kind}}
+judge: {replies: [{json: {score: 1, reason: a}, delay: 300ms}]}",
+    );
+    let begin = || {
+        std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+            .args(["eval", "talk.pack.json", ".", "--id", "e", "--output", "json"])
+            .current_dir(place.path())
+            .env_clear()
+            .env("XDG_DATA_HOME", place.data())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let both = [begin(), begin()];
+    let reports = both.map(|one| {
+        let output = one.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+        report(&output)["scenarios"][0]["runs"].clone()
+    });
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0][0]["usage"]["model_calls"], 3, "nothing was asked twice");
+}
+
+#[test]
+fn results_of_a_workflow_that_is_a_tool_can_be_scripted() {
+    let place = Place::empty();
+    place.write(
+        "desk.pack.json",
+        r#"{"id": "desk", "name": "Desk", "version": "1.0.0", "template_engine": {"version": "v1", "syntax": "{{variable}}"},
+  "prompts": {"desk": {"id": "desk", "name": "Desk", "version": "1.0.0", "system_template": "Be kind.", "tools": ["look_up"]}},
+  "tools": {"look_up": {"name": "look_up", "description": "Looks up",
+    "parameters": {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}}},
+  "metadata": {"convoke": {"workflows": {"look_up": "look.agent"}}}}"#,
+    );
+    place
+        .write("look.agent", "NAME look\nINPUT what\nGOAL look \"Look up {{what}}.\"\nRUN main USING look\n");
+    place.write(
+        "a.scenario.yaml",
+        scenario(
+            "a",
+            "turns: [{content: Where is it?}]
+tools: {look_up: [{when: {what: parcel}, result: in Oslo}]}
+model:
+  rules:
+    - {when: {tool_result_contains: in Oslo}, reply: It is in Oslo.}
+    - {when: {system_contains: Be kind}, reply: {tool_calls: [{name: look_up, arguments: {what: parcel}}]}}
+assertions:
+  - {type: contains, params: {patterns: [It is in Oslo]}}
+  - {type: tools_called, params: {tools: [look_up]}}
+  - {type: usage, params: {max_model_calls: 2, max_tool_calls: 1}}",
+        ),
+    );
+    let done = place.convoke(&["eval", "desk.pack.json", "a.scenario.yaml"]);
+    assert!(done.status.success(), "{}{}", stdout(&done), stderr(&done));
 }
 
 #[test]
@@ -568,7 +768,7 @@ model: {cassette: tape.json, name: compatible/m}",
 #[test]
 fn a_script_does_not_judge_itself() {
     let place = Place::empty();
-    talk(&place, "turns: [{content: Hi}]\nmodel: {replies: [Hello you., Hello again.]}");
+    talk(&place, "turns: [{content: Hi}]\nmodel: {replies: [Hello you.]}");
     let judged = "\"type\": \"llm_judge\", \"params\": {\"criteria\": \"It is kind.\"}";
     place.write("talk.pack.json", TALK.replace("\"type\": \"toxicity\"", judged));
     let wide = [("COLUMNS", "200")];

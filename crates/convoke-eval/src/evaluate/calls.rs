@@ -5,10 +5,22 @@ use crate::assertion::Check;
 use crate::observation::ObservedCall;
 use crate::scenario::contains;
 
+/// The calls that were made: one that was refused was wanted only.
+pub(super) fn made(calls: &[ObservedCall]) -> impl Iterator<Item = &ObservedCall> {
+    calls.iter().filter(|call| !call.refused)
+}
+
 /// Why what is asserted of calls does not hold.
-pub(super) fn objection(check: &Check, calls: &[ObservedCall]) -> Option<String> {
+pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
+    let calls: Vec<&ObservedCall> = made(all).collect();
     let count = |tool: &str| calls.iter().filter(|call| call.tool == tool).count() as u64;
-    let called = || listed(calls.iter().map(|call| call.tool.as_str()));
+    let called = || {
+        let name = |call: &ObservedCall| match call.refused {
+            true => format!("{} (refused)", call.tool),
+            false => call.tool.clone(),
+        };
+        listed(all.iter().map(name).collect::<Vec<_>>().iter().map(String::as_str))
+    };
     match check {
         Check::ToolsCalled { tools, least } => {
             let missing: Vec<&str> = texts(tools).filter(|tool| count(tool) < *least).collect();
@@ -21,7 +33,7 @@ pub(super) fn objection(check: &Check, calls: &[ObservedCall]) -> Option<String>
             bad.map(|call| format!("{} was called with {}", call.tool, shown(&call.arguments.to_string())))
         }
         Check::CalledWith { tool, arguments, matching } => {
-            let own: Vec<&ObservedCall> = calls.iter().filter(|call| call.tool == *tool).collect();
+            let own: Vec<&ObservedCall> = calls.iter().copied().filter(|call| call.tool == *tool).collect();
             let fits = |call: &&&ObservedCall| {
                 let exact = arguments.iter().all(|(name, wanted)| {
                     let given = call.arguments.get(name);
@@ -54,7 +66,7 @@ pub(super) fn objection(check: &Check, calls: &[ObservedCall]) -> Option<String>
             (!holds).then(|| format!("called: {}", called()))
         }
         _ => {
-            let bad = calls.iter().find(|call| call.failed);
+            let bad = all.iter().find(|call| call.failed);
             bad.map(|call| format!("{} failed with {}", call.tool, shown(&call.arguments.to_string())))
         }
     }

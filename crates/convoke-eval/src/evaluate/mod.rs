@@ -3,10 +3,11 @@
 mod calls;
 
 use convoke_machine::pack::model::Eval;
-use convoke_machine::pack::template::Path;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, PartWanted, ROOT, Subject, Words};
+use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, PartWanted, Subject, Words};
+use crate::fit::NOWHERE;
+use crate::json_part::{JsonPart, is_same};
 use crate::judge::JudgeQuestion;
 use crate::observation::{ASSISTANT, Episode, Observation, ObservedUsage};
 use crate::read::declared;
@@ -33,7 +34,11 @@ pub fn evaluate(scenario: &Scenario, run: &Observation) -> Vec<Evaluated> {
     let says_status = scenario.assertions.iter().any(|assertion| matches!(assertion.check, Check::Status(_)));
     if !says_status && run.status != "completed" {
         let why = run.error.as_deref().unwrap_or("nobody knows why");
-        all.push(Evaluated::Done(failed("completed", None, format!("the run is {}: {why}", run.status))));
+        all.push(Evaluated::Done(AssertionReport::failed(
+            "completed",
+            None,
+            format!("the run is {}: {why}", run.status),
+        )));
     }
     // After the end of a workflow nothing is said any more, and nothing changes.
     let after = Episode { path: run.whole.path.clone(), is_over: true, ..Episode::default() };
@@ -43,12 +48,16 @@ pub fn evaluate(scenario: &Scenario, run: &Observation) -> Vec<Evaluated> {
         let Some(episode) = run.turns.get(number).or_else(after) else {
             if !turn.assertions.is_empty() || run.status == "completed" {
                 let why = "the run was over before this turn".to_owned();
-                all.push(Evaluated::Done(failed("turn", place, why)));
+                all.push(Evaluated::Done(AssertionReport::failed("turn", place, why)));
             }
             continue;
         };
         if let Some(trouble) = &episode.trouble {
-            all.push(Evaluated::Done(failed("turn", place, format!("it went wrong: {trouble}"))));
+            all.push(Evaluated::Done(AssertionReport::failed(
+                "turn",
+                place,
+                format!("it went wrong: {trouble}"),
+            )));
         }
         let view = View { run, episode };
         all.extend(turn.assertions.iter().filter_map(|assertion| evaluated(assertion, &view, place)));
@@ -68,7 +77,8 @@ pub fn evaluate_declared(eval: &Eval, run: &Observation, turn: Option<usize>) ->
         Ok(read) => read,
         Err(why) => {
             let passed = eval.threshold.as_ref().map(|_| false);
-            let report = AssertionReport { passed, score: None, ..failed(&eval.id, place, why) };
+            let report =
+                AssertionReport { passed, score: None, ..AssertionReport::failed(&eval.id, place, why) };
             return Some(Evaluated::Done(report));
         }
     };
@@ -83,7 +93,7 @@ pub fn evaluate_declared(eval: &Eval, run: &Observation, turn: Option<usize>) ->
 /// Compares an eval that a step of a composition names with what the step gave.
 #[must_use]
 pub fn evaluate_step(eval: &Eval, run: &Observation, step: &str, output: &Value) -> Option<Evaluated> {
-    let content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+    let content = text_of(output);
     let said = vec![(ASSISTANT.to_owned(), content.clone())];
     let whole = Episode { content, said, ..Episode::default() };
     let mut evaluated = evaluate_declared(eval, &Observation { whole, ..run.clone() }, None)?;
@@ -126,14 +136,14 @@ fn evaluated(assertion: &Assertion, view: &View<'_>, turn: Option<usize>) -> Opt
     if !assertion.when.holds(&view.episode.calls) {
         return None;
     }
-    let mut report = failed(&assertion.name, turn, String::new());
+    let mut report = AssertionReport::failed(&assertion.name, turn, String::new());
     report.message.clone_from(&assertion.message);
     report.pass_threshold = assertion.pass_threshold;
     let subject = match view.subject(assertion) {
         Ok(subject) => subject,
         Err(why) => return Some(Evaluated::Done(AssertionReport { found: why, ..report })),
     };
-    let text = subject.as_str().map_or_else(|| subject.to_string(), str::to_owned);
+    let text = text_of(&subject);
     if let Check::Judge(criteria) = &assertion.check {
         let (criteria, threshold) = (criteria.clone(), assertion.threshold.clone());
         return Some(Evaluated::Judge(JudgeQuestion { criteria, threshold, content: text }, report));
@@ -190,7 +200,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
     let unless = |holds: bool, why: String| (!holds).then_some(why);
     match check {
         Check::Equals(value) => unless(subject == value, format!("found {}", shown(&subject.to_string()))),
-        Check::JsonPath { path, wanted } => part_objection(path, wanted, subject),
+        Check::JsonPath { part, wanted } => part_objection(part, wanted, subject),
         Check::State(wanted) => unless(state == wanted, format!("the state is {state}, not {wanted}")),
         Check::TransitionedTo(wanted) => {
             let moved = episode.path.iter().skip(1).any(|entered| entered == wanted);
@@ -207,7 +217,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
         Check::Path(states) => {
             unless(episode.path == *states, format!("the path is {}", listed(texts(&episode.path))))
         }
-        Check::ToolAccess(rules) => episode.calls.iter().find_map(|call| {
+        Check::ToolAccess(rules) => calls::made(&episode.calls).find_map(|call| {
             let own = call.state.as_deref()?;
             let (_, allowed) = rules.iter().find(|(state, _)| state == own)?;
             unless(allowed.contains(&call.tool), format!("{} was called in {own}", call.tool))
@@ -223,12 +233,19 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
             let not = if broken { "was" } else { "was not" };
             unless(broken == *wanted, format!("{rule} {not} broken"))
         }
+        Check::CompositionOutput(output) => match &episode.composition {
+            None => Some("no composition gave anything".to_owned()),
+            Some(given) => {
+                let text = text_of(given);
+                unless(is_expected(output, &text), format!("the composition gave {}", shown(&text)))
+            }
+        },
         Check::StepOutput { step, output } => match episode.steps.get(step) {
             None => {
                 Some(format!("step {step} gave nothing; there are {}", listed(texts(episode.steps.keys()))))
             }
             Some(given) => {
-                let text = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+                let text = text_of(given);
                 unless(is_expected(output, &text), format!("step {step} gave {}", shown(&text)))
             }
         },
@@ -238,7 +255,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
                 listed(texts(episode.branches.keys()))
             )),
             Some(taken) => {
-                let taken = taken.as_deref().unwrap_or("nothing");
+                let taken = taken.as_deref().unwrap_or(NOWHERE);
                 unless(taken == target, format!("branch {branch} led to {taken}"))
             }
         },
@@ -255,23 +272,38 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
     }
 }
 
-/// Why the part of a value at the end of a way is not what is wanted. A text is looked into as JSON.
-fn part_objection(path: &Path, wanted: &PartWanted, subject: &Value) -> Option<String> {
+/// Why a part of a value is not what is wanted. A text is looked into as JSON.
+fn part_objection(part: &JsonPart, wanted: &PartWanted, subject: &Value) -> Option<String> {
     let parsed = subject.as_str().and_then(|text| serde_json::from_str(text).ok());
-    let whole = json!({ROOT: parsed.as_ref().unwrap_or(subject)});
-    let way = path.written().trim_start_matches(ROOT).trim_start_matches('.');
-    let (found, holds) = match (path.find(&whole), wanted) {
-        (None, PartWanted::There(false)) => return None,
-        (None, _) => return Some(format!("there is no {way} in {}", shown(&whole[ROOT].to_string()))),
-        (Some(found), PartWanted::There(there)) => (found, *there),
-        (Some(found), PartWanted::Equal(value)) => (found, found == value),
-        (Some(found @ Value::Array(items)), PartWanted::Containing(wanted)) => {
-            (found, items.iter().any(|item| contains(item, wanted)))
+    let whole = parsed.as_ref().unwrap_or(subject);
+    let way = part.written();
+    let found = match (part.find(whole), wanted) {
+        (Err(why), _) => return Some(format!("{way} cannot be looked for: {why}")),
+        (Ok(None), PartWanted::There(false)) => return None,
+        (Ok(None), _) => return Some(format!("there is no {way} in {}", shown(&whole.to_string()))),
+        (Ok(Some(found)), _) => found,
+    };
+    let has = |items: &[Value], wanted: &Value| items.iter().any(|item| contains(item, wanted));
+    let within = |number: f64, least: &Option<f64>, most: &Option<f64>| {
+        least.is_none_or(|least| number >= least) && most.is_none_or(|most| number <= most)
+    };
+    let holds = match (wanted, &found) {
+        (PartWanted::There(there), _) => *there,
+        (PartWanted::Equal(value), found) => is_same(found, value),
+        (PartWanted::Containing(Value::Array(wanted)), Value::Array(items)) => {
+            wanted.iter().all(|wanted| has(items, wanted))
         }
-        (Some(found), PartWanted::Containing(Value::String(wanted))) if found.is_string() => {
-            (found, found.as_str().is_some_and(|text| text.contains(wanted.as_str())))
+        (PartWanted::Containing(wanted), Value::Array(items)) => has(items, wanted),
+        (PartWanted::Containing(Value::String(wanted)), Value::String(text)) => text.contains(wanted),
+        (PartWanted::Containing(wanted), found) => contains(found, wanted),
+        (PartWanted::Between(least, most), found) => {
+            found.as_f64().is_some_and(|number| within(number, least, most))
         }
-        (Some(found), PartWanted::Containing(wanted)) => (found, contains(found, wanted)),
+        (PartWanted::Counting(least, most), Value::Array(items)) => {
+            let count = items.len() as u64;
+            least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most)
+        }
+        (PartWanted::Counting(..), _) => false,
     };
     (!holds).then(|| format!("{way} is {}", shown(&found.to_string())))
 }
@@ -302,25 +334,15 @@ fn too_much(most: &Ceilings, used: &ObservedUsage) -> Option<String> {
     (!over.is_empty()).then(|| format!("it used {}", over.join(", ")))
 }
 
-/// A report of something that does not hold.
-fn failed(name: &str, turn: Option<usize>, found: String) -> AssertionReport {
-    AssertionReport {
-        name: name.to_owned(),
-        turn,
-        passed: Some(false),
-        score: Some(0.0),
-        found,
-        message: None,
-        pass_threshold: None,
-        metric: None,
-        judged_by: None,
-    }
-}
-
 /// A share that every float has closely enough.
 fn share(part: usize, of: usize) -> f64 {
     let number = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
     if of == 0 { 1.0 } else { number(part) / number(of) }
+}
+
+/// A value as text: texts are what they are.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn texts<'a>(texts: impl IntoIterator<Item = &'a String>) -> impl Iterator<Item = &'a str> {

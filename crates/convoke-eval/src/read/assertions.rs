@@ -32,7 +32,7 @@ impl Reader {
         }
         let message = place.get("message").and_then(|message| self.text(&message));
         let when = place.get("when").map(|when| self.precondition(&when)).unwrap_or_default();
-        let pass_threshold = place.get("pass_threshold").and_then(|share| self.number(&share, 0.0, 1.0));
+        let pass_threshold = place.get("pass_threshold").and_then(|share| self.share(&share));
         let of = match place.get("of") {
             Some(of) => Some((self.subject(&of)?, of.path)),
             None => None,
@@ -82,11 +82,34 @@ impl Reader {
         if !self.object(place, &["tool_called", "tool_called_pattern", "any_tool_called", "min_tool_calls"]) {
             return Precondition::default();
         }
-        Precondition {
+        let read = Precondition {
             tool: place.get("tool_called").and_then(|tool| self.text(&tool)),
             pattern: place.get("tool_called_pattern").and_then(|pattern| self.regex(&pattern)),
             any: place.get("any_tool_called").and_then(|any| self.truth(&any)),
             least: place.get("min_tool_calls").and_then(|least| self.whole(&least)),
+        };
+        if read.least == Some(0) {
+            let finding = self.error("says-nothing", &place.path, "there are always 0 calls or more");
+            finding.help = Some("write `min_tool_calls: 1`, or leave it out".to_owned());
+        }
+        if read.any == Some(false) && (read.tool.is_some() || read.pattern.is_some() || read.least > Some(0))
+        {
+            self.cannot_hold(&place.path, "without any call no tool is called, so this is never looked at");
+        }
+        read
+    }
+
+    /// Refuses scores that every text has, and those that none has.
+    fn bounds(&mut self, params: &Place<'_>, least: Option<f64>, most: Option<f64>) {
+        let every = (least.is_some() || most.is_some())
+            && least.is_none_or(|least| least <= 0.0)
+            && most.is_none_or(|most| most >= 1.0);
+        if every {
+            let instead = "write a `min_score` above 0, or a `max_score` below 1";
+            self.cannot_fail(&params.path, "every score is from 0 to 1", instead);
+        }
+        if least.zip(most).is_some_and(|(least, most)| least > most) {
+            self.cannot_hold(&params.path, "`min_score` is above `max_score`");
         }
     }
 
@@ -121,7 +144,11 @@ impl Reader {
         }
         let said = params.get("message").and_then(|message| self.text(&message));
         let mut score = |name: &str| params.get(name).and_then(|place| self.number(&place, 0.0, 1.0));
-        let bounds = Threshold::between(score("min_score"), score("max_score"));
+        let (least, most) = (score("min_score"), score("max_score"));
+        if !self.measures {
+            self.bounds(params, least, most);
+        }
+        let bounds = Threshold::between(least, most);
         if matches!(kind.form, Form::Wrapper) {
             let written = self.required(params, "eval_type", "llm_judge")?;
             let inner = self.kind(&written)?;
@@ -146,7 +173,7 @@ pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), St
     let kind = named(&eval.kind).ok_or_else(|| format!("nobody here knows evals of type `{}`", eval.kind))?;
     let text = json!({"params": eval.params, "when": eval.when}).to_string();
     let unreadable = || "its settings cannot be read".to_owned();
-    let mut reader = Reader::default();
+    let mut reader = Reader { measures: true, ..Reader::default() };
     let node = document::parse(&text, &mut reader.findings).ok_or_else(unreadable)?;
     let place = Place { node: &node, path: String::new() };
     let when = place.get("when").filter(|_| eval.when.is_some());

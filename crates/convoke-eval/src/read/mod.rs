@@ -120,23 +120,24 @@ impl Reader {
         if !self.object(&spec, &SPEC) {
             return None;
         }
-        let turns = self.either(&spec, "turns", "steps").map(|turns| self.turns(&turns)).unwrap_or_default();
-        let assertions = self.either(&spec, "assertions", "conversation_assertions");
+        let turns =
+            self.one_name(&spec, &["turns", "steps"]).map(|turns| self.turns(&turns)).unwrap_or_default();
+        let assertions = self.one_name(&spec, &["assertions", "conversation_assertions"]);
         let assertions = assertions.map(|place| self.assertions(&place, Moment::End)).unwrap_or_default();
         let id = spec.get("id").and_then(|id| self.text(&id));
         let description = spec.get("description").and_then(|text| self.text(&text)).unwrap_or_default();
         let pack = spec.get("pack").and_then(|pack| self.text(&pack));
         let task_type =
             spec.get("task_type").and_then(|task| self.text(&task)).filter(|task| !task.is_empty());
-        let inputs = self.either(&spec, "inputs", "variables").map(|inputs| self.map(&inputs));
+        let inputs = self.one_name(&spec, &["inputs", "variables"]).map(|inputs| self.map(&inputs));
         let model = spec.get("model").and_then(|model| self.model(&model));
         let judge = spec.get("judge").and_then(|judge| self.model(&judge));
         let tools = spec.get("tools").map(|tools| self.tool_answers(&tools)).unwrap_or_default();
         let answers = spec.get("answers").map(|answers| self.list(&answers)).unwrap_or_default();
         let answers = answers.iter().filter_map(|answer| self.answer(answer)).collect();
         let trials = spec.get("trials").and_then(|trials| self.trials(&trials));
-        let require = self.either(&spec, "require", "pass_threshold");
-        let require = require.and_then(|place| self.number(&place, 0.0, 1.0));
+        let require = self.one_name(&spec, &["require", "pass_threshold"]);
+        let require = require.and_then(|place| self.share(&place));
         let all = turns.iter().flat_map(|turn| &turn.assertions).chain(&assertions);
         let judged = all.filter(|assertion| matches!(assertion.check, Check::Judge(_))).count() > 0;
         let scripted = model.as_ref().is_some_and(ModelSource::is_scripted);
@@ -161,16 +162,6 @@ impl Reader {
             require,
             script: script(&spec.value()),
         })
-    }
-
-    /// What has two names, of which one is used.
-    fn either<'a>(&mut self, place: &Place<'a>, name: &str, other: &str) -> Option<Place<'a>> {
-        let (first, second) = (place.get(name), place.get(other));
-        if let (Some(_), Some(second)) = (&first, &second) {
-            let message = format!("`{name}` and `{other}` mean the same: write one of them");
-            self.error("twice", &second.path, message);
-        }
-        first.or(second)
     }
 
     fn trials(&mut self, place: &Place<'_>) -> Option<u32> {

@@ -22,6 +22,8 @@ const ELSEWHERE: [(&str, &str); 10] = [
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) findings: Vec<Finding>,
+    /// Whether what is read only measures: an eval of a pack need not be able to fail.
+    pub(super) measures: bool,
 }
 
 /// A value of the file, and its JSON pointer.
@@ -59,6 +61,38 @@ impl Reader {
         self.findings.push(Finding::error(code, path, message));
         let last = self.findings.len() - 1;
         &mut self.findings[last]
+    }
+
+    /// Refuses what holds whatever happens.
+    pub(super) fn cannot_fail(&mut self, path: &str, why: &str, instead: &str) {
+        let finding = self.error("cannot-fail", path, format!("this cannot fail: {why}"));
+        finding.help = Some(instead.to_owned());
+    }
+
+    /// Refuses what never holds.
+    pub(super) fn cannot_hold(&mut self, path: &str, why: &str) {
+        self.error("cannot-hold", path, format!("this cannot hold: {why}"));
+    }
+
+    /// What has several names, of which one is used.
+    pub(super) fn one_name<'a>(&mut self, place: &Place<'a>, names: &[&str]) -> Option<Place<'a>> {
+        let mut given = names.iter().filter_map(|name| Some((*name, place.get(name)?)));
+        let first = given.next();
+        if let (Some((name, _)), Some((other, second))) = (&first, given.next()) {
+            let message = format!("`{name}` and `{other}` mean the same: write one of them");
+            self.error("twice", &second.path, message);
+        }
+        first.map(|(_, place)| place)
+    }
+
+    /// A share of runs of which there must be some.
+    pub(super) fn share(&mut self, place: &Place<'_>) -> Option<f64> {
+        let share = self.number(place, 0.0, 1.0)?;
+        if share <= 0.0 {
+            self.cannot_fail(&place.path, "no run has to pass", "write a share above 0, such as `0.8`");
+            return None;
+        }
+        Some(share)
     }
 
     fn wanted(&mut self, place: &Place<'_>, wanted: &str) {

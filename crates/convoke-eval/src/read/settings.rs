@@ -2,15 +2,18 @@
 
 use convoke_machine::pack::Validator;
 use convoke_machine::pack::model::ValidatorSpec;
-use convoke_machine::pack::template::{Part, Template};
 use convoke_text::finding::{Finding, child};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::reader::{Place, Reader};
-use crate::assertion::{Amount, Ceilings, Check, Expected, PartWanted, ROOT, Words};
+use crate::assertion::{Amount, Ceilings, Check, Expected, PartWanted, Words};
+use crate::json_part::JsonPart;
 use crate::judge::JudgeCriteria;
 use crate::kind::{Form, Kind, SCORES};
+
+/// A pattern that all of these are like is one that every text is like.
+const PROBES: [&str; 10] = ["", "a", "Z", "7", " ", "\n", "!", "é", "漢", "a longer text.\nWith two lines."];
 
 impl Reader {
     /// What must hold, by the settings of a kind that is no wrapper.
@@ -30,19 +33,24 @@ impl Reader {
             Form::Path => Check::Path(self.one_of(params, &["states"], "[intake, closed]")?),
             Form::ToolAccess => Check::ToolAccess(self.tool_access(params)?),
             Form::ToolsCalled => {
-                let least = params.get("min_calls").and_then(|least| self.whole(&least)).unwrap_or(1);
-                Check::ToolsCalled { tools: self.tools(params)?, least }
+                let least = params.get("min_calls");
+                let number = least.as_ref().and_then(|least| self.whole(least)).unwrap_or(1);
+                if let Some(least) = least.filter(|_| number == 0) {
+                    let instead = "write `min_calls: 1`, or an assertion of type `tools_not_called`";
+                    self.cannot_fail(&least.path, "every tool is called 0 times or more", instead);
+                }
+                Check::ToolsCalled { tools: self.tools(params)?, least: number }
             }
             Form::ToolsNotCalled => Check::ToolsNotCalled(self.tools(params)?),
             Form::CalledWith => self.called_with(params)?,
             Form::CallCount => {
                 let tool = params.get("tool").and_then(|tool| self.text(&tool));
-                let least = params.get("min").and_then(|least| self.whole(&least));
-                let most = params.get("max").and_then(|most| self.whole(&most));
-                if least.is_none() && most.is_none() {
+                let counts = self.counts(params, "min", "max");
+                if counts.is_none() {
                     self.error("missing-field", &params.path, "this counts nothing").help =
                         Some("write `min: 1` or `max: 3`".to_owned());
                 }
+                let (least, most) = counts.unwrap_or_default();
                 Check::CallCount { tool, least: least.unwrap_or_default(), most }
             }
             Form::CallSequence => {
@@ -59,17 +67,7 @@ impl Reader {
                 target: self.named_text(params, "expected", "refund")?,
             },
             Form::ParallelComplete => Check::ParallelComplete(self.named_text(params, "parallel", "checks")?),
-            Form::Output => match self.expected(params) {
-                Expected::Equal(text) => Check::Equals(text.into()),
-                Expected::Containing(text) => {
-                    Check::Words(Words { patterns: vec![text], amount: Amount::All, case_sensitive: true })
-                }
-                Expected::Something => Check::Content(self.built(
-                    "length",
-                    [("min".to_owned(), 1.into())].into_iter().collect(),
-                    params,
-                )?),
-            },
+            Form::Output => Check::CompositionOutput(self.expected(params)),
             Form::Usage => self.ceilings(kind, params),
             Form::Status => {
                 let wanted = self.required(params, "is", "completed")?;
@@ -77,6 +75,10 @@ impl Reader {
             }
             Form::Judge => {
                 let mut criteria = self.named_text(params, "criteria", "the answer is polite")?;
+                if criteria.trim().is_empty() {
+                    self.error("bad-value", &child(&params.path, "criteria"), "the judge is asked nothing")
+                        .help = Some("write `criteria: the answer is polite`".to_owned());
+                }
                 if let Some(rubric) = params.get("rubric").and_then(|rubric| self.text(&rubric)) {
                     criteria = format!("{criteria}\n\nHow to score:\n{rubric}");
                 }
@@ -87,42 +89,107 @@ impl Reader {
     }
 
     fn json_path(&mut self, params: &Place<'_>) -> Option<Check> {
-        let place = match params.get("expression") {
+        let place = match self.one_name(params, &["path", "expression", "jmespath_expression"]) {
             Some(place) => place,
             None => self.required(params, "path", "items[0].price")?,
         };
-        let written = self.text(&place)?;
-        let way = written.strip_prefix('$').unwrap_or(&written);
-        let dot = if way.starts_with(['.', '[']) { "" } else { "." };
-        let template = Template::parse(&format!("{{{{{ROOT}{dot}{way}}}}}"));
-        let [Part::Value(path)] = template.parts() else {
-            let message = format!("`{written}` is not a way to a part of a value");
-            self.error("bad-value", &place.path, message).help =
-                Some("write names with dots, and indices: `items[0].price`".to_owned());
-            return None;
-        };
-        let given = |name: &str| params.get(name).map(|place| place.value());
-        let wanted = match (given("equals").or(given("expected")), given("contains"), params.get("exists")) {
-            (Some(value), None, None) => PartWanted::Equal(value),
-            (None, Some(value), None) => PartWanted::Containing(value),
-            (None, None, exists) => {
-                PartWanted::There(exists.and_then(|exists| self.truth(&exists)).unwrap_or(true))
-            }
-            _ => {
-                self.error("twice", &params.path, "write one of `equals`, `contains` and `exists`");
+        let text = self.text(&place)?;
+        let part = match JsonPart::parse(&text) {
+            Ok(part) => part,
+            Err(why) => {
+                let message = format!("`{text}` is not a way to a part of a value: {why}");
+                self.error("bad-value", &place.path, message).help = Some(
+                    "write names and indices, `items[0].price`, or JMESPath, `items[?price > `5`].name`"
+                        .to_owned(),
+                );
                 return None;
             }
         };
-        Some(Check::JsonPath { path: path.clone(), wanted })
+        let equals = self.one_name(params, &["equals", "expected"]).map(|place| place.value());
+        let contains = params.get("contains").map(|place| (place.value(), place.path));
+        let exists = params.get("exists");
+        let range = self.range(params, "min", "max");
+        let count = self.counts(params, "min_results", "max_results");
+        let given =
+            [equals.is_some(), contains.is_some(), exists.is_some(), range.is_some(), count.is_some()];
+        if given.iter().filter(|given| **given).count() > 1 {
+            let message = "write one of `equals`, `contains`, `exists`, `min` and `max`, `min_results` and `max_results`";
+            self.error("twice", &params.path, message);
+            return None;
+        }
+        let wanted = match (equals, contains) {
+            (Some(value), _) => PartWanted::Equal(value),
+            (None, Some((value, path))) => {
+                if [json!(""), json!([]), json!({})].contains(&value) {
+                    self.cannot_fail(&path, "nothing is in everything", "write what has to be in it");
+                }
+                PartWanted::Containing(value)
+            }
+            (None, None) => match (range, count) {
+                (Some((least, most)), _) => PartWanted::Between(least, most),
+                (None, Some((least, most))) => PartWanted::Counting(least, most),
+                (None, None) => {
+                    let there = exists.and_then(|exists| self.truth(&exists)).unwrap_or(true);
+                    if there && part.is_whole() {
+                        let instead = "write `json_valid`, or which part has to be there";
+                        self.cannot_fail(&place.path, "the whole value is always there", instead);
+                    }
+                    PartWanted::There(there)
+                }
+            },
+        };
+        Some(Check::JsonPath { part, wanted })
+    }
+
+    /// Numbers between which something must be.
+    #[allow(clippy::type_complexity)]
+    fn range(&mut self, params: &Place<'_>, least: &str, most: &str) -> Option<(Option<f64>, Option<f64>)> {
+        let mut number =
+            |name: &str| params.get(name).and_then(|place| self.number(&place, f64::MIN, f64::INFINITY));
+        let (least, most) = (number(least), number(most));
+        if least.zip(most).is_some_and(|(least, most)| least > most) {
+            self.cannot_hold(&params.path, "the least is above the most");
+        }
+        (least.is_some() || most.is_some()).then_some((least, most))
+    }
+
+    /// How many of something there must be, at least and at most. That there are 0 or more says nothing.
+    fn counts(&mut self, params: &Place<'_>, least: &str, most: &str) -> Option<(Option<u64>, Option<u64>)> {
+        let mut whole = |name: &str| params.get(name).and_then(|place| self.whole(&place));
+        let (fewest, greatest) = (whole(least), whole(most));
+        match (fewest, greatest) {
+            (None, None) => return None,
+            (Some(0), None) => {
+                let instead = format!("write `{least}: 1`, or `{most}`");
+                self.cannot_fail(&child(&params.path, least), "there are always 0 or more", &instead);
+            }
+            (Some(fewest), Some(greatest)) if fewest > greatest => {
+                self.cannot_hold(&params.path, &format!("`{least}` is above `{most}`"));
+            }
+            _ => {}
+        }
+        Some((fewest, greatest))
     }
 
     fn words(&mut self, params: &Place<'_>, amount: Amount) -> Option<Check> {
-        let patterns = self.one_of(params, &["patterns"], "[thank you]")?;
+        let patterns = self.parts(params, &["patterns"], "[thank you]")?;
         let case_sensitive = params.get("case_sensitive").and_then(|case| self.truth(&case)).unwrap_or(false);
         Some(Check::Words(Words { patterns, amount, case_sensitive }))
     }
 
+    /// A list of texts that are looked for in another one. An empty one is in every text.
+    fn parts(&mut self, params: &Place<'_>, names: &[&str], example: &str) -> Option<Vec<String>> {
+        let texts = self.one_of(params, names, example)?;
+        let list = names.iter().find_map(|name| params.get(name))?;
+        for empty in list.items().filter(|item| item.node.text() == Some("")) {
+            self.error("cannot-fail", &empty.path, "an empty text is in every text, so this says nothing")
+                .help = Some(format!("write what is looked for: `{example}`"));
+        }
+        Some(texts)
+    }
+
     fn validator(&mut self, kind: &str, params: &Place<'_>) -> Option<Validator> {
+        self.check_validator(kind, params)?;
         let mut settings: Map<String, Value> = self.map(params);
         settings.retain(|name, _| name != "message" && !SCORES.contains(&name.as_str()));
         self.built(kind, settings, params)
@@ -140,21 +207,87 @@ impl Reader {
         }
     }
 
+    /// Checks what validators of packs take as it is: that it is of the right type, and not such that every text passes.
+    fn check_validator(&mut self, kind: &str, params: &Place<'_>) -> Option<()> {
+        match kind {
+            "banned_words" | "required_words" => {
+                self.parts(params, &["words", "patterns"], "[refund]")?;
+            }
+            "required_fields" => {
+                self.parts(params, &["fields", "required_fields"], "[name]")?;
+            }
+            "length" => {
+                let most = self.one_name(params, &["max", "max_characters", "max_chars", "max_length"]);
+                let least = self.one_name(params, &["min", "min_characters", "min_chars", "min_length"]);
+                let mut whole = |place: &Option<Place<'_>>| match place {
+                    Some(place) => self.whole(place).map(Some),
+                    None => Some(None),
+                };
+                let (fewest, greatest) = (whole(&least)?, whole(&most)?);
+                if let (Some(0), None, Some(least)) = (fewest, greatest, &least) {
+                    let instead = "write `min: 1`, or `max`";
+                    self.cannot_fail(&least.path, "every text has 0 letters or more", instead);
+                }
+                if fewest.zip(greatest).is_some_and(|(fewest, greatest)| fewest > greatest) {
+                    self.cannot_hold(
+                        &params.path,
+                        "no text is longer than the least and shorter than the most",
+                    );
+                }
+            }
+            "max_sentences" => {
+                if let Some(most) = self.one_name(params, &["max", "max_sentences"]) {
+                    self.whole(&most)?;
+                }
+            }
+            "regex" => {
+                let pattern = self.required(params, "pattern", "'^Dear .*'")?;
+                let regex = self.regex(&pattern)?;
+                let wanted = params.get("expect_match").map_or(Some(true), |wanted| self.truth(&wanted))?;
+                if PROBES.iter().all(|text| regex.is_match(text)) {
+                    match wanted {
+                        true => {
+                            let instead = "write a pattern that some text is not like";
+                            self.cannot_fail(&pattern.path, "every text is like this pattern", instead);
+                        }
+                        false => self.cannot_hold(&pattern.path, "every text is like this pattern"),
+                    }
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
     fn tool_access(&mut self, params: &Place<'_>) -> Option<Vec<(String, Vec<String>)>> {
         let rules = self.required(params, "rules", "[{state: intake, allowed: [look_up]}]")?;
         let rules = self.list(&rules);
+        if rules.is_empty() {
+            let finding =
+                self.error("bad-value", &child(&params.path, "rules"), "there is no rule in this list");
+            finding.help = Some("write `[{state: intake, allowed: [look_up]}]`".to_owned());
+            return None;
+        }
         let read =
             rules.iter().filter(|rule| self.object(rule, &["state", "allowed"])).cloned().collect::<Vec<_>>();
         let rule = |rule: &Place<'_>| {
             let allowed = self.required(rule, "allowed", "[look_up]")?;
             Some((self.named_text(rule, "state", "intake")?, self.texts(&allowed)))
         };
-        Some(read.iter().filter_map(rule).collect())
+        let read: Vec<(String, Vec<String>)> = read.iter().filter_map(rule).collect();
+        let twice = |(number, (state, _)): &(usize, &(String, Vec<String>))| {
+            read[..*number].iter().any(|(earlier, _)| earlier == state)
+        };
+        if let Some((number, (state, _))) = read.iter().enumerate().find(twice) {
+            let path = child(&child(&params.path, "rules"), number);
+            self.error("twice", &path, format!("there is a rule for `{state}` already: write one list"));
+        }
+        Some(read)
     }
 
     fn called_with(&mut self, params: &Place<'_>) -> Option<Check> {
         let tool = self.named_text(params, "tool_name", "look_up_order")?;
-        let exact = ["expected_args", "required_args", "args"].iter().find_map(|name| params.get(name));
+        let exact = self.one_name(params, &["expected_args", "required_args", "args"]);
         let matching = params.get("args_match");
         if exact.is_none() && matching.is_none() {
             let finding = self.error("missing-field", &params.path, "this says nothing of arguments");
@@ -176,12 +309,11 @@ impl Reader {
     }
 
     fn rule_broken(&mut self, params: &Place<'_>) -> Option<Check> {
-        let names = ["validator", "validator_type", "guardrail"];
-        let rule = match names.iter().find_map(|name| params.get(name)) {
+        let rule = match self.one_name(params, &["validator", "validator_type", "guardrail"]) {
             Some(rule) => self.text(&rule)?,
             None => self.named_text(params, "validator", "banned_words")?,
         };
-        let wanted = ["should_trigger", "expected"].iter().find_map(|name| params.get(name));
+        let wanted = self.one_name(params, &["should_trigger", "expected"]);
         let wanted = wanted.and_then(|wanted| self.truth(&wanted)).unwrap_or(true);
         Some(Check::RuleBroken { rule, wanted })
     }
@@ -189,19 +321,31 @@ impl Reader {
     fn expected(&mut self, params: &Place<'_>) -> Expected {
         let mut text = |name: &str| params.get(name).and_then(|place| self.text(&place));
         match (text("equals"), text("contains")) {
-            (Some(text), _) => Expected::Equal(text),
-            (None, Some(text)) => Expected::Containing(text),
+            (Some(_), Some(_)) => {
+                self.error("twice", &params.path, "write one of `equals` and `contains`");
+                Expected::Something
+            }
+            (Some(text), None) => Expected::Equal(text),
+            (None, Some(text)) => {
+                if text.is_empty() {
+                    let path = child(&params.path, "contains");
+                    self.cannot_fail(&path, "an empty text is in every text", "write what has to be in it");
+                }
+                Expected::Containing(text)
+            }
             (None, None) => Expected::Something,
         }
     }
 
     fn ceilings(&mut self, kind: &Kind, params: &Place<'_>) -> Check {
-        let cost = params.get("max_cost").or(params.get("max_cost_usd"));
+        let cost = self.one_name(params, &["max_cost", "max_cost_usd"]);
         let cost = cost.and_then(|place| self.number(&place, 0.0, f64::INFINITY));
+        let tokens = self.one_name(params, &["max_tokens", "max_total_tokens"]);
+        let tokens = tokens.and_then(|place| self.whole(&place));
         let mut whole = |name: &str| params.get(name).and_then(|place| self.whole(&place));
         let ceilings = Ceilings {
             cost,
-            tokens: whole("max_tokens").or(whole("max_total_tokens")),
+            tokens,
             input_tokens: whole("max_input_tokens"),
             output_tokens: whole("max_output_tokens"),
             model_calls: whole("max_model_calls"),
@@ -215,10 +359,11 @@ impl Reader {
     }
 
     fn tools(&mut self, params: &Place<'_>) -> Option<Vec<String>> {
-        if let Some(tool) = params.get("tool_name") {
-            return Some(vec![self.text(&tool)?]);
+        const NAMES: [&str; 5] = ["tools", "tool_names", "tool_name", "agents", "agent_names"];
+        match self.one_name(params, &NAMES) {
+            Some(one) if one.path.ends_with("/tool_name") => Some(vec![self.text(&one)?]),
+            _ => self.one_of(params, &NAMES, "[look_up_order]"),
         }
-        self.one_of(params, &["tools", "tool_names", "agents", "agent_names"], "[look_up_order]")
     }
 
     fn status(&mut self, place: &Place<'_>) -> Option<String> {
@@ -241,7 +386,7 @@ impl Reader {
 
     /// A list of texts that has several names. An empty one says nothing.
     fn one_of(&mut self, params: &Place<'_>, names: &[&str], example: &str) -> Option<Vec<String>> {
-        let place = match names.iter().find_map(|name| params.get(name)) {
+        let place = match self.one_name(params, names) {
             Some(place) => place,
             None => self.required(params, names[0], example)?,
         };

@@ -64,7 +64,16 @@ impl Reader {
                 Content::List(_) => place.items().collect(),
                 _ => vec![place],
             };
-            (entry.name.clone(), items.iter().filter_map(|item| self.tool_answer(item)).collect())
+            let answers: Vec<ToolAnswer> = items.iter().filter_map(|item| self.tool_answer(item)).collect();
+            let last = answers.iter().position(|answer| answer.when.is_none());
+            if let Some(hidden) =
+                last.and_then(|last| items.get(last + 1)).filter(|_| answers.len() == items.len())
+            {
+                let message = "this is never given: what is before it fits every call";
+                self.error("never-given", &hidden.path, message).help =
+                    Some("give what is before it a `when: {ARGUMENT: VALUE}`".to_owned());
+            }
+            (entry.name.clone(), answers)
         });
         tools.collect()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
 use convoke_diagram::Diagram;
-use convoke_eval::Facts;
+use convoke_eval::{Facts, Vocabulary};
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::Input;
@@ -135,6 +135,14 @@ impl Definition for AgentfileDefinition {
 
     fn agentfile(&self) -> Option<&Agentfile> {
         Some(&self.0)
+    }
+
+    /// Its agents may be called, and call others.
+    fn vocabulary(&self) -> Vocabulary {
+        Vocabulary {
+            tools: self.0.agents.iter().map(|agent| agent.name.clone()).collect(),
+            ..Vocabulary::default()
+        }
     }
 
     fn facts(&self, state: &Value) -> Facts {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_agent::structured_value;
 use convoke_core::{
     BoxFuture, Digest, Error, Limits, Message, Model, ModelRequest, OutputSchema, RunId, Runtime, Scope,
-    Step, Store, Visibility, Workflow,
+    Step, Store, Visibility, WhenBusy, Workflow,
 };
 use convoke_eval::judge::{INSTRUCTIONS, JudgeQuestion, JudgeVerdict};
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,8 @@ impl Judging {
         let workflow = Workflow::new(Judge(self.model)).named("judge");
         let runtime = Runtime::builder().shared_store(self.store).build();
         let start = runtime.start(&workflow, case).id(id.clone()).timeout(self.timeout).limits(self.limits);
+        // Another process that evaluates under the same name may have asked it already.
+        let start = start.when_busy(WhenBusy::Wait);
         let verdict = start.await?.completed()?.verdict;
         Ok((id, verdict.ok_or_else(|| Error::failed("the judge said nothing"))?))
     }

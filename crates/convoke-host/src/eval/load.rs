@@ -10,7 +10,8 @@ use convoke_text::document;
 use convoke_text::finding::Finding;
 use serde_json::{Map, Value};
 
-use crate::agentfile::{FileError, bytes_of};
+use super::trial::OWN_TOOLS;
+use crate::agentfile::{BUILT_IN_TOOLS, FileError, bytes_of};
 use crate::definition::{Definition, LoadedFile, counted};
 use crate::pack::{MESSAGE, diagnostic};
 use crate::{GivenInputs, HostError};
@@ -126,7 +127,9 @@ impl LoadedScenario {
     pub fn check(&mut self, loaded: &LoadedFile) -> Result<(), HostError> {
         let definition = loaded.valid()?;
         let Some(scenario) = self.scenario.clone() else { return Ok(()) };
-        let mut findings = scenario.misfits(&definition.vocabulary());
+        let mut known = definition.vocabulary();
+        known.tools.extend(BUILT_IN_TOOLS.iter().chain(&OWN_TOOLS).map(ToString::to_string));
+        let mut findings = scenario.misfits(&known);
         if let Some(pack) = &scenario.pack {
             let named = self.path.with_file_name(pack);
             let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -8,6 +8,7 @@
 //! | `tools` | tools of this host whose results the scenario has |
 //! | `assess` | what is asserted and declared, compared with what happened |
 //! | `person` | who says the words and gives the answers of a scenario |
+//! | `leftover` | what a scenario had for a run that did not come to it |
 //! | `observe` | what happened in a run, told again from its journal |
 //! | `judge` | models that judge, as runs of their own |
 //! | `models` | where the replies of a scenario come from |
@@ -18,6 +19,7 @@
 
 mod assess;
 mod judge;
+mod leftover;
 mod load;
 mod models;
 mod observe;

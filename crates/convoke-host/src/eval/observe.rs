@@ -1,16 +1,19 @@
 //! Observes what happened in a run, from its journal, for assertions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use convoke_core::{Decision, EventKind, Question};
 use convoke_eval::observation::{ASSISTANT, Episode, ObservedCall, ObservedUsage};
 use convoke_eval::{Facts, Observation};
 use convoke_history::{Detail, Effect, History};
-use convoke_machine::conversation::{TOOL_RESULTS, TURN};
+use convoke_machine::conversation::{ClientCalls, TOOL_RESULTS, TURN};
 use serde_json::Value;
 
 /// Why a run was cancelled that the scenario had nothing for begins like this.
 pub(super) const UNANSWERED: &str = "the scenario has nothing more for it: ";
+
+/// Why a run was cancelled that used more than it may begins like this.
+pub(super) const OVERDRAWN: &str = "the budget is used up: ";
 
 /// What a workflow tells when it enters a state.
 const ENTERED: &str = "workflow.state_entered";
@@ -25,18 +28,21 @@ pub(super) fn observation(
     let spent = history.spent();
     let status = serde_json::to_value(history.record.status).unwrap_or_default();
     let error = history.ending.as_ref().and_then(|ending| ending.error.clone());
-    let unanswered =
-        error.as_deref().and_then(|error| error.split_once(UNANSWERED)).map(|(_, why)| why.to_owned());
-    let status = if unanswered.is_some() { "suspended" } else { status.as_str().unwrap_or_default() };
+    let after = |beginning: &str| Some(error.as_deref()?.split_once(beginning)?.1.to_owned());
+    let (status, error) = match (after(UNANSWERED), after(OVERDRAWN)) {
+        (Some(why), _) => ("suspended", Some(why)),
+        (None, Some(why)) => ("budget_exhausted", Some(why)),
+        (None, None) => (status.as_str().unwrap_or_default(), error),
+    };
     let mut fold = Fold::default();
     events.into_iter().for_each(|(path, event)| fold.add(&path, event));
     let (whole, turns) = fold.end(result.unwrap_or_default(), &facts);
     Observation {
         status: status.to_owned(),
-        error: unanswered.or(error),
+        error,
         usage: ObservedUsage {
             model_calls: spent.model_calls,
-            tool_calls: spent.tool_calls,
+            tool_calls: spent.tool_calls + client_calls(&history.effects).len() as u64,
             tokens: spent.usage.total_tokens(),
             input_tokens: spent.usage.input_tokens,
             output_tokens: spent.usage.output_tokens,
@@ -64,6 +70,8 @@ struct Fold {
     has_spoken: bool,
     /// Calls whose arguments or results are still to come, by their id: their number in the whole, and in the turn.
     calls: BTreeMap<String, (usize, Option<usize>, String)>,
+    /// Calls that were begun, by their id.
+    begun: BTreeSet<String>,
 }
 
 impl Fold {
@@ -98,7 +106,13 @@ impl Fold {
                 });
                 self.call(&id, |call| call.arguments = arguments.clone().unwrap_or_default());
             }
-            EventKind::ToolCallResult { id, is_error: true, .. } => self.call(&id, |call| call.failed = true),
+            EventKind::ToolCallRejected { id, .. } => self.call(&id, |call| call.refused = true),
+            // What was not even begun came to nothing but why.
+            EventKind::ToolCallExecuting { id } => self.begun.extend([id]),
+            EventKind::ToolCallResult { id, is_error: true, .. } => {
+                let is_begun = self.begun.contains(&id);
+                self.call(&id, |call| (call.failed, call.refused) = (true, call.refused || !is_begun));
+            }
             EventKind::Custom { name, value } => self.happened(&name, &value),
             _ => {}
         }
@@ -130,7 +144,12 @@ impl Fold {
                 });
                 self.spoken(&text("instead"));
             }
-            "composition.completed" => self.has_spoken = true,
+            "composition.completed" => {
+                self.has_spoken = true;
+                if value["error"].is_null() {
+                    self.both(|episode| episode.composition = Some(value["output"].clone()));
+                }
+            }
             "composition.step.completed" if value.get("error").is_none() => {
                 self.both(|episode| {
                     episode.steps.insert(step.clone(), value["output"].clone());
@@ -175,7 +194,7 @@ impl Fold {
         let own = self.current.as_ref().map(|turn| turn.calls.len());
         self.calls.insert(id, (number, own, String::new()));
         let state = self.whole.state().map(str::to_owned);
-        let call = ObservedCall { tool, arguments: Value::Null, state, failed: false };
+        let call = ObservedCall { tool, arguments: Value::Null, state, failed: false, refused: false };
         self.both(|episode| episode.calls.push(call.clone()));
     }
 
@@ -193,6 +212,7 @@ impl Fold {
         let trouble = Some(question.details.clone()).filter(|trouble| !trouble.is_empty());
         self.close(said, trouble);
         self.calls.clear();
+        self.begun.clear();
         self.current = Some(Episode { path: self.whole.path.clone(), ..Episode::default() });
     }
 
@@ -237,6 +257,25 @@ pub(super) fn replies(effects: &[Effect]) -> impl Iterator<Item = &convoke_core:
         Detail::Model { reply, .. } => reply.as_deref(),
         _ => None,
     })
+}
+
+/// The calls that a client has executed, by their tools, in order.
+pub(super) fn client_calls(effects: &[Effect]) -> Vec<String> {
+    let done = |effect: &Effect| match &effect.current().detail {
+        Detail::Receive { channel, expected, received }
+            if channel.split('/').next() == Some(TOOL_RESULTS) =>
+        {
+            let waiting: ClientCalls = serde_json::from_value(expected.clone()).ok()?;
+            let number = match received {
+                Some(received) => waiting.result(&received.payload).ok()?.number,
+                // A step of a composition fails by what its client reports.
+                None => effect.current().error.as_ref().map(|_| 0)?,
+            };
+            waiting.calls.get(number).map(|call| call.tool.clone())
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(done).collect()
 }
 
 /// Money as reports have it. No sum of an eval is so large that its cents are lost.

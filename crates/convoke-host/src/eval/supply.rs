@@ -8,7 +8,7 @@ use convoke_eval::scenario::TurnInput;
 use convoke_history::{Detail, Effect, History};
 use serde_json::json;
 
-use super::observe::replies;
+use super::observe::{client_calls as executed, replies};
 use super::person::is_turn;
 use super::trial::Trial;
 use crate::HostError;
@@ -16,8 +16,10 @@ use crate::store::client_calls;
 
 /// What a suspended run is given.
 pub(super) enum Next {
-    /// It goes on with what was sent.
-    GoOn,
+    /// It goes on with what was sent. So many replies models have given by now.
+    GoOn(usize),
+    /// It may not make the calls that it waits for, and why.
+    Overdrawn(String),
     /// The scenario has nothing for it, and why.
     Stuck(String),
 }
@@ -30,6 +32,7 @@ impl Trial<'_> {
         if history.awaited().iter().any(|awaited| client_calls(awaited).is_some()) {
             return self.give_results(store, &history).await;
         }
+        let replies = replies(&history.effects).count();
         let turn = history.effects.iter().filter(|effect| is_turn(effect)).count();
         let waits = history.questions.iter().map(|question| question.pending.question.title.as_str());
         let waits: Vec<&str> = waits.collect();
@@ -50,11 +53,11 @@ impl Trial<'_> {
             // Sent under a key, it is sent once, however often this is done.
             let mail = NewMail::json(event, payload)?.key(format!("turn {turn}")).sender("scenario");
             store.post(&self.id, mail).await?;
-            return Ok(Next::GoOn);
+            return Ok(Next::GoOn(replies));
         }
         if let Some(wake) = record.wake.filter(|_| waits.is_empty()) {
             tokio::time::sleep(wake.since(Timestamp::now())).await;
-            return Ok(Next::GoOn);
+            return Ok(Next::GoOn(replies));
         }
         let waits = match (waits.as_slice(), record.channels.as_slice()) {
             ([], channels) => format!("it waits for mail on {}", channels.join(", ")),
@@ -66,6 +69,9 @@ impl Trial<'_> {
     /// Sends what the client makes of the calls that are waited for.
     async fn give_results(&self, store: &Arc<dyn Store>, history: &History) -> Result<Next, HostError> {
         let replies = replies(&history.effects).count();
+        if let Some(why) = self.overdrawn(history) {
+            return Ok(Next::Overdrawn(why));
+        }
         let mut unknown = Vec::new();
         for awaited in history.awaited() {
             let received =
@@ -89,9 +95,18 @@ impl Trial<'_> {
             }
         }
         Ok(match unknown.is_empty() {
-            true => Next::GoOn,
+            true => Next::GoOn(replies),
             false => Next::Stuck(format!("`tools` does not say what a call gives: {}", unknown.join("; "))),
         })
+    }
+    /// Why the calls that are waited for may not be made: those of a client count like any other.
+    fn overdrawn(&self, history: &History) -> Option<String> {
+        let most = self.host.limits(self.options.limits.as_ref()).tool_calls?;
+        let awaited = history.awaited();
+        let wanted: usize = awaited.iter().filter_map(client_calls).map(|calls| calls.calls.len()).sum();
+        let made = history.spent().tool_calls + executed(&history.effects).len() as u64;
+        let all = made + wanted as u64;
+        (all > most).then(|| format!("{all} calls of tools are wanted, and it may make {most}"))
     }
 }
 

@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{EventKind, RunId, RunStatus, Store, StoreError};
+use convoke_core::store::RunRecord;
+use convoke_core::{Error, EventKind, RunId, RunStatus, Store, StoreError, WhenBusy};
 use convoke_eval::scenario::ModelSource;
 use convoke_eval::{AssertionReport, Observation, RunReport, Scenario};
 use convoke_goals::Values;
 use convoke_history::History;
 
 use super::models::brought;
-use super::observe::{UNANSWERED, observation, replies};
+use super::observe::{OVERDRAWN, UNANSWERED, observation, replies};
 use super::person::Person;
 use super::supply::Next;
 use super::tools::ScenarioTool;
@@ -25,6 +26,22 @@ use crate::host::{GoOnOptions, Host, StartOptions};
 use crate::prepared::{ExecutionOptions, PreparedRun};
 use crate::store::cancel_run;
 use crate::tools::ServerStartup;
+
+/// So often it is looked whether another process is still at a run.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Tools that agents are given beside those of the host: to take up skills, to open further tools, to call agents in.
+pub(super) const OWN_TOOLS: [&str; 4] = ["open_tools", "spawn_agent", "spawn_agents", "use_skill"];
+
+/// Why a run does not go on.
+enum DriveEnd {
+    /// It is over.
+    Over,
+    /// The scenario has nothing for it, or it may use no more.
+    Stuck(String),
+    /// Somebody else has gone on with it meanwhile.
+    Outpaced,
+}
 
 /// One run of a scenario.
 pub(super) struct Trial<'a> {
@@ -38,23 +55,32 @@ pub(super) struct Trial<'a> {
     pub(super) options: &'a EvalOptions,
 }
 
+/// Whether nothing more is done for a run: what has failed stays so.
+fn is_over(record: &RunRecord) -> bool {
+    record.status.is_final() || record.status == RunStatus::Failed
+}
+
 impl Trial<'_> {
     /// Runs it, as far as it has not been run before, and says what came of it.
     pub(super) async fn run(&self) -> Result<RunReport, HostError> {
         let store = self.host.store()?;
         let record = store.run(&self.id).await?;
-        let is_over = record
-            .as_ref()
-            .is_some_and(|record| record.status.is_final() || record.status == RunStatus::Failed);
-        let stuck = if is_over { None } else { self.drive(&store, record.is_some()).await? };
+        let is_over = record.as_ref().is_some_and(is_over);
+        let stuck = if is_over { None } else { self.drive(&store).await? };
         if let Some(why) = stuck
             && let Some(record) = store.run(&self.id).await?
         {
-            cancel_run(&*store, record, &format!("{UNANSWERED}{why}"), |_| {}).await?;
+            match cancel_run(&*store, record, &why, |_| {}).await {
+                // Whoever runs it, too, has just found the same.
+                Ok(_) | Err(HostError::Ended { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         let history = History::load(&*store, &self.id).await?;
         let observed = self.observed(&history).await?;
-        let assertions = self.assertions(&store, &observed).await?;
+        let mut assertions = self.assertions(&store, &observed).await?;
+        let leftover = self.leftover(&history, &observed, &assertions);
+        assertions.extend(leftover.failures);
         Ok(RunReport {
             run: self.id.to_string(),
             passed: !assertions.iter().any(AssertionReport::fails_its_run),
@@ -65,6 +91,7 @@ impl Trial<'_> {
             path: observed.whole.path,
             facts: observed.facts,
             assertions,
+            notes: leftover.notes,
         })
     }
 
@@ -85,16 +112,57 @@ impl Trial<'_> {
         Ok(observation(history, facts, result, events))
     }
 
-    /// Lets the run go on until it is over, or the scenario has nothing more for it.
-    async fn drive(&self, store: &Arc<dyn Store>, exists: bool) -> Result<Option<String>, HostError> {
-        let mut prepared = self.prepared(store, exists).await?;
-        let ended = loop {
-            let history = History::load(&**store, &self.id).await?;
+    /// Lets the run go on until it is over, or the scenario has nothing more for it; then it is to be cancelled, and why.
+    ///
+    /// Another process that evaluates under the same name may be at it: then it is waited for. What is left of the script follows
+    /// from what was said in the run, so whoever goes on after somebody else begins anew with what was said by then.
+    async fn drive(&self, store: &Arc<dyn Store>) -> Result<Option<String>, HostError> {
+        loop {
+            let prepared = match self.prepared(store).await {
+                Err(HostError::Store(StoreError::Exists { .. })) => continue,
+                prepared => prepared,
+            };
+            let (prepared, ended) = self.driven(store, prepared?).await;
+            prepared.close().await;
+            match ended {
+                Err(
+                    HostError::Store(StoreError::Busy { .. })
+                    | HostError::Run(Error::Store(StoreError::Busy { .. })),
+                ) => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                Ok(DriveEnd::Outpaced) => {}
+                Ok(DriveEnd::Over) => return Ok(None),
+                Ok(DriveEnd::Stuck(why)) => return Ok(Some(why)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn driven(
+        &self,
+        store: &Arc<dyn Store>,
+        (mut prepared, mut heard): (PreparedRun, usize),
+    ) -> (PreparedRun, Result<DriveEnd, HostError>) {
+        loop {
+            let history = match History::load(&**store, &self.id).await {
+                Ok(history) => history,
+                Err(error) => return (prepared, Err(error.into())),
+            };
+            let count = replies(&history.effects).count();
+            if is_over(&history.record) {
+                return (prepared, Ok(DriveEnd::Over));
+            }
+            if heard != count {
+                return (prepared, Ok(DriveEnd::Outpaced));
+            }
             let person = Person::new(Arc::clone(&self.scenario), &history);
             let how = ExecutionOptions {
                 responder: Some(Arc::new(person)),
                 patience: Duration::ZERO,
                 undivided: true,
+                // Whoever has gone on with it since has used up some of the script.
+                when_busy: WhenBusy::RefuseSince { epoch: history.record.epoch },
                 ..ExecutionOptions::default()
             };
             let active = prepared.go_on(Arc::clone(store), self.id.clone(), how, &mut Vec::new());
@@ -103,20 +171,23 @@ impl Trial<'_> {
             prepared = after.prepared;
             match outcome {
                 Ok(outcome) if outcome.status == RunStatus::Suspended => {}
-                Ok(_) => break Ok(None),
-                Err(error) => break Err(error.into()),
+                Ok(_) => return (prepared, Ok(DriveEnd::Over)),
+                Err(error) => return (prepared, Err(error.into())),
             }
             match self.next(store).await {
-                Ok(Next::GoOn) => {}
-                Ok(Next::Stuck(why)) => break Ok(Some(why)),
-                Err(error) => break Err(error),
+                Ok(Next::GoOn(count)) => heard = count,
+                Ok(Next::Stuck(why)) => return (prepared, Ok(DriveEnd::Stuck(format!("{UNANSWERED}{why}")))),
+                Ok(Next::Overdrawn(why)) => {
+                    return (prepared, Ok(DriveEnd::Stuck(format!("{OVERDRAWN}{why}"))));
+                }
+                Err(error) => return (prepared, Err(error)),
             }
-        };
-        prepared.close().await;
-        ended
+        }
     }
 
-    async fn prepared(&self, store: &Arc<dyn Store>, exists: bool) -> Result<PreparedRun, HostError> {
+    /// Makes ready to go on with the run, or begins it. Models have given so many replies in it by now.
+    async fn prepared(&self, store: &Arc<dyn Store>) -> Result<(PreparedRun, usize), HostError> {
+        let exists = store.run(&self.id).await?.is_some();
         let given = match exists {
             true => replies(&History::load(&**store, &self.id).await?.effects).count(),
             false => 0,
@@ -162,30 +233,37 @@ impl Trial<'_> {
         prepared.load(&mut |_| {}).await?;
         if !exists {
             let created = prepared.create(&**store, Some(self.id.clone()), self.options.started_by.clone());
-            created.await.map_err(|error| match error {
-                HostError::Store(StoreError::Exists { .. }) => HostError::Scenario {
-                    scenario: self.scenario.name.clone(),
-                    reason: format!("another process has just begun eval {}: wait for it", self.options.id),
-                },
-                error => error,
-            })?;
+            created.await?;
         }
-        Ok(prepared)
+        Ok((prepared, given))
     }
 
     /// Lets the tools of this host give what the scenario says. What a client's tools give is sent when it is waited for.
     fn script_tools(&self, prepared: &mut PreparedRun) -> Result<(), HostError> {
-        let of_client = self.loaded.valid()?.vocabulary().client_tools;
+        let known = self.loaded.valid()?.vocabulary();
         let here = &prepared.tools().tools;
-        let is_known = |name: &&String| here.get(name).is_some() || of_client.contains(name);
-        if let Some(unknown) = self.scenario.tools.keys().find(|name| !is_known(name)) {
-            let known: Vec<&str> = here.names().chain(of_client.iter().map(String::as_str)).collect();
+        let refused = |reason: String| HostError::Scenario { scenario: self.scenario.name.clone(), reason };
+        let with_results = || here.names().chain(known.client_tools.iter().map(String::as_str));
+        if let Some(unknown) =
+            self.scenario.tools.keys().find(|name| !with_results().any(|known| known == *name))
+        {
+            let known: Vec<&str> = with_results().collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            let reason =
-                format!("there is no tool `{unknown}` whose results it could have; there are: {known}");
-            return Err(HostError::Scenario { scenario: self.scenario.name.clone(), reason });
+            return Err(refused(format!(
+                "there is no tool `{unknown}` whose results it could have; there are: {known}"
+            )));
         }
-        prepared.replace_tools(|tool| ScenarioTool::instead_of(tool, &self.scenario))
+        // What files that this one names bring with them is not known here.
+        if known.turns || self.loaded.beside == Default::default() {
+            let own = known.tools.iter().map(String::as_str).chain(OWN_TOOLS);
+            let callable: Vec<&str> = with_results().chain(own).collect();
+            if let Some(finding) = self.scenario.unknown_tools(&callable).into_iter().next() {
+                let help = finding.help.unwrap_or_else(|| format!("there are: {}", callable.join(", ")));
+                return Err(refused(format!("{}: {}; {help}", finding.path, finding.message)));
+            }
+        }
+        let scenario = Arc::clone(&self.scenario);
+        prepared.replace_tools(Arc::new(move |tool| ScenarioTool::instead_of(tool, &scenario)))
     }
 
     pub(super) fn timeout(&self) -> Duration {

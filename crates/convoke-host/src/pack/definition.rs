@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{Runner, Toolset};
+use convoke_core::{Runner, Tool, Toolset};
 use convoke_diagram::Diagram;
 use convoke_eval::{Facts, Vocabulary};
 use convoke_goals::agentfile::model::{Input, Type};
@@ -93,7 +93,9 @@ impl PackDefinition {
             // The pack says what it means by the name.
             tools.remove(name);
             let tool = tool.named(name).description(described.description.as_str());
-            tools.add(Arc::new(tool)).map_err(|error| vec![error.to_string()])?;
+            let tool: Arc<dyn Tool> = Arc::new(tool);
+            let stand_in = equipment.stand_in.as_ref().and_then(|stand_in| stand_in(&tool));
+            tools.add(stand_in.unwrap_or(tool)).map_err(|error| vec![error.to_string()])?;
         }
         Ok(tools)
     }
@@ -233,10 +235,7 @@ impl Definition for PackDefinition {
     }
 
     fn vocabulary(&self) -> Vocabulary {
-        let mut vocabulary = evaluated::vocabulary(&self.pack);
-        let is_workflow = |name: &String| self.workflows.iter().any(|workflow| workflow.tool == *name);
-        vocabulary.client_tools.retain(|name| !is_workflow(name));
-        vocabulary
+        evaluated::vocabulary(&self.pack)
     }
 
     fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use convoke_eval::{Facts, Vocabulary};
 use convoke_machine::conversation::MachineState;
-use convoke_machine::pack::CompiledPack;
-use convoke_machine::pack::composition::Action;
+use convoke_machine::pack::composition::{Action, Step};
 use convoke_machine::pack::model::Eval;
-use convoke_machine::workflow::Orchestration;
+use convoke_machine::pack::{AGENT, CompiledPack};
+use convoke_machine::workflow::{Orchestration, SET_ARTIFACT, TRANSITION};
 use convoke_text::nearest;
 use serde_json::{Map, Value};
 
@@ -19,6 +19,9 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
     let workflow = pack.workflow();
     let states = || workflow.into_iter().flat_map(|workflow| workflow.states());
     let sent = states().filter(|state| state.orchestration != Orchestration::Internal);
+    let of_kind = |is: fn(&Action) -> bool| {
+        distinct(steps(pack).iter().filter(|step| is(&step.action)).map(|step| step.id.as_str()))
+    };
     let own = || pack.entry().map(str::to_owned).into_iter();
     Vocabulary {
         turns: true,
@@ -33,7 +36,35 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
             .collect(),
         outputs: Some(Vec::new()),
         client_tools: model.tools.keys().cloned().collect(),
+        tools: own_tools(pack),
+        rules: distinct(
+            pack.prompts().values().flat_map(|prompt| prompt.validators()).map(|rule| rule.kind()),
+        ),
+        steps: distinct(steps(pack).iter().map(|step| step.id.as_str())),
+        branches: of_kind(|action| matches!(action, Action::Branch { .. })),
+        parallels: of_kind(|action| matches!(action, Action::Parallel { .. })),
     }
+}
+
+/// What its models may call that is no tool: those of the workflow, and its agents.
+fn own_tools(pack: &CompiledPack) -> Vec<String> {
+    let workflow = [TRANSITION, SET_ARTIFACT].into_iter().filter(|_| pack.workflow().is_some());
+    let agents = pack.model().agents.iter().flat_map(|agents| agents.members.keys());
+    workflow.map(str::to_owned).chain(agents.map(|member| format!("{AGENT}{member}"))).collect()
+}
+
+/// The steps of all compositions, those that run side by side included.
+fn steps(pack: &CompiledPack) -> Vec<Step> {
+    let steps = pack.model().compositions.values().flat_map(|composition| &composition.steps);
+    let all = steps.flat_map(|step| match &step.action {
+        Action::Parallel { branches, .. } => [std::slice::from_ref(step), branches].concat(),
+        _ => vec![step.clone()],
+    });
+    all.collect()
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    names.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
 }
 
 /// The inputs with which a run begins with the prompt of a task. Packs with a variable of its name cannot be told the state.
@@ -77,12 +108,7 @@ pub(super) fn facts(state: &Value) -> Facts {
 
 /// The evals of the pack that a step of a composition names.
 pub(super) fn step_evals(pack: &CompiledPack, step: &str) -> Vec<Eval> {
-    let steps = pack.model().compositions.values().flat_map(|composition| &composition.steps);
-    let all = steps.flat_map(|step| match &step.action {
-        Action::Parallel { branches, .. } => [std::slice::from_ref(step), branches].concat(),
-        _ => vec![step.clone()],
-    });
-    let named = all.filter(|known| known.id == step).flat_map(|step| step.modifiers.eval);
+    let named = steps(pack).into_iter().filter(|known| known.id == step).flat_map(|step| step.modifiers.eval);
     named.filter_map(|id| pack.model().evals.iter().find(|eval| eval.id == id).cloned()).collect()
 }
 

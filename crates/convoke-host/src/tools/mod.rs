@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use convoke_agent::memory::Memories;
 use convoke_core::{BudgetExhausted, Limits, Resource, RuntimeBuilder, Tool, Toolset};
+use convoke_goals::StandIn;
 use convoke_mcp::McpServers;
 use convoke_tools::files;
 use convoke_tools::policy::{self, Policy, PolicyGate, PolicySet, RulePlace};
@@ -38,6 +39,8 @@ pub(crate) use setting::{ToolEnvironment, sandbox_works};
 /// The tools of a run, and what they may do.
 pub struct RunTools {
     pub(crate) tools: Toolset,
+    /// What stands for tools that a file brings itself.
+    pub(crate) stand_in: Option<StandIn>,
     /// The memories that goals and conversations are remembered in.
     pub(crate) memories: Option<Arc<dyn Memories>>,
     gate: PolicyGate,
@@ -105,7 +108,8 @@ impl RunTools {
         let own_policy = config.locations().user.as_ref().map(|file| file.with_file_name(policy::FILE));
         let memories =
             memory::of(config, workspace.path())?.map(|memory| Arc::new(memory) as Arc<dyn Memories>);
-        Ok(Self { tools, memories, gate, policies, own_policy, is_read_only, servers, left_alone })
+        let stand_in = None;
+        Ok(Self { tools, stand_in, memories, gate, policies, own_policy, is_read_only, servers, left_alone })
     }
 
     /// Whether a tool that is not among them may be that of a server which was not started.

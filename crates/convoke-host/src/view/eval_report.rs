@@ -37,8 +37,11 @@ impl View for ComparedReport<'_> {
         for scenario in &report.scenarios {
             lines.extend(failed(scenario, width));
             let too_rarely = scenario.held_too_rarely();
-            lines.extend(too_rarely.into_iter().flat_map(|line| wrapped(Rich::new(Tone::Bad, "  ✗ "), &line, width)));
+            lines.extend(
+                too_rarely.into_iter().flat_map(|line| wrapped(Rich::new(Tone::Bad, "  ✗ "), &line, width)),
+            );
         }
+        lines.extend(notes(report, width));
         lines.extend(measured(report, width));
         lines.extend(comparison.iter().flat_map(|comparison| changes(comparison, width)));
         let (passed, all) = (report.passed_count(), report.scenarios.len());
@@ -47,6 +50,18 @@ impl View for ComparedReport<'_> {
         lines.extend([Rich::default(), sum]);
         lines
     }
+}
+
+/// What authors of scenarios should know that makes nothing fail.
+fn notes(report: &Report, width: Option<usize>) -> Vec<Rich> {
+    let of = |scenario: &ScenarioReport| {
+        let name = text::one_line(&scenario.name);
+        scenario.notes().into_iter().map(|note| format!("{name}: {note}")).collect::<Vec<_>>()
+    };
+    let notes: Vec<String> = report.scenarios.iter().flat_map(of).collect();
+    let lines = notes.iter().flat_map(|note| wrapped(Rich::new(Tone::Caution, "  ! "), note, width));
+    let before = (!notes.is_empty()).then(Rich::default);
+    before.into_iter().chain(lines).collect()
 }
 
 fn table(report: &Report) -> Table {

@@ -32,19 +32,20 @@ pub(crate) struct EvalArguments {
     /// How often to run each scenario that does not say so itself.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
-    /// Which share of these runs must pass, from 0 to 1.
+    /// Which share of these runs must pass, above 0 and up to 1.
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share)]
     pub(crate) require: f64,
     /// How many runs there may be at once.
     #[arg(long, value_name = "N", default_value = "1", value_parser = jobs)]
     pub(crate) jobs: usize,
-    /// The name of this eval. What was begun under it is gone on with, and nothing is paid twice.
+    /// The name of this eval. What was begun under it is gone on with, and nothing is paid twice; what another process is at is
+    /// waited for.
     #[arg(long, value_name = "NAME", value_parser = new_run_id)]
     pub(crate) id: Option<RunId>,
     /// What tools may do, instead of the folder's policy.toml. Your own policy.toml holds, too.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// What each run may use, such as `1.50 usd, 200000 tokens`.
+    /// What each run may use, such as `1.50 usd, 200000 tokens, 20 tool-calls`.
     #[arg(long, value_name = "LIMITS", value_parser = parse_limits)]
     pub(crate) budget: Option<Limits>,
     /// How long each run may be at work: 90s, 30min. Otherwise what is configured, or ten minutes.
@@ -53,7 +54,7 @@ pub(crate) struct EvalArguments {
     /// As what to give the report.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: ReportFormat,
-    /// Also write the report as JUnit XML.
+    /// Also write the report as JUnit XML. That it can be written is found out before anything is run.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Say what got better, worse, is new and is gone since an earlier report, as `--output json` gives it.
@@ -73,8 +74,9 @@ pub(crate) enum ReportFormat {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "give a number from 0 to 1".to_owned())
+    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share
+        .ok_or_else(|| "give a number above 0 and up to 1, such as 0.8: with 0 nothing could fail".to_owned())
 }
 
 fn jobs(text: &str) -> Result<usize, String> {

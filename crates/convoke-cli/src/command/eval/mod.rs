@@ -30,6 +30,9 @@ pub(crate) async fn run(
     wanted: &EvalArguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if let Some(path) = &wanted.junit {
+        files::check_place(path)?;
+    }
     let earlier = wanted.compare.as_deref().map(earlier).transpose()?;
     let host = host::load(arguments)?;
     let loaded = host.load(&wanted.file)?;
