@@ -18,7 +18,7 @@ use crate::error::McpError;
 use crate::handler::Handler;
 use crate::prepare::{PreparedTransport, prepare};
 use crate::process::Process;
-use crate::secret::Secrets;
+use crate::secret::ServerSecrets;
 use crate::server_environment::ServerEnvironment;
 use crate::{http, pages};
 
@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     info: Arc<ServerPeerInfo>,
     running: Mutex<Option<RunningService<RoleClient, Handler>>>,
     process: Option<Process>,
-    secrets: Arc<Secrets>,
+    secrets: Arc<ServerSecrets>,
     gone: CancellationToken,
     listening: Mutex<Option<JoinHandle<()>>>,
 }
@@ -138,7 +138,7 @@ impl Connection {
         running: RunningService<RoleClient, Handler>,
         process: Option<Process>,
         handler: &Handler,
-        secrets: Arc<Secrets>,
+        secrets: Arc<ServerSecrets>,
     ) -> Self {
         let peer = running.peer().clone();
         let info = peer.peer_info().unwrap_or_else(|| {
@@ -198,7 +198,7 @@ impl Connection {
     }
 
     /// What it must not show.
-    pub(crate) fn secrets(&self) -> &Arc<Secrets> {
+    pub(crate) fn secrets(&self) -> &Arc<ServerSecrets> {
         &self.secrets
     }
 

@@ -7,7 +7,7 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 
 use crate::connection::Connection;
-use crate::secret::Secrets;
+use crate::secret::ServerSecrets;
 
 /// How often a field is asked for until the form is given up.
 const PATIENCE: usize = 3;
@@ -38,7 +38,7 @@ pub(crate) async fn ask(
 struct Form<'a> {
     scope: &'a Scope,
     /// What must not be in a question.
-    secrets: &'a Secrets,
+    secrets: &'a ServerSecrets,
     title: String,
 }
 

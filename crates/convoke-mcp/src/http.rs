@@ -16,13 +16,13 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 
-use crate::secret::Secrets;
+use crate::secret::ServerSecrets;
 
 /// The transport to a server. Redirects are not followed: headers may hold keys.
 pub(crate) fn transport(
     url: &str,
     headers: &BTreeMap<String, String>,
-    secrets: Arc<Secrets>,
+    secrets: Arc<ServerSecrets>,
 ) -> Result<StreamableHttpClientTransport<RedactingClient>, String> {
     let address = Url::parse(url).map_err(|error| format!("`{}` is not an address: {error}", shown(url)))?;
     if !matches!(address.scheme(), "http" | "https") {
@@ -41,7 +41,7 @@ pub(crate) fn transport(
 #[derive(Clone)]
 pub(crate) struct RedactingClient {
     client: Client,
-    secrets: Arc<Secrets>,
+    secrets: Arc<ServerSecrets>,
 }
 
 type HttpError = StreamableHttpError<reqwest::Error>;

@@ -55,7 +55,7 @@ mod tool;
 pub use config::{Protocol, ServerConfig, ServerSandbox, Transport};
 pub use error::{DuplicateServer, McpError};
 pub use launch::{Launch, LaunchedServer, Launcher, Terminator};
-pub use library::{Prompt, PromptArgument, Resource};
+pub use library::{PromptArgument, Resource, ServerPrompt};
 pub use name::{MAX_NAME_LENGTH, exposed_names};
 pub use server::ServerStatus;
 pub use servers::{McpServers, McpServersBuilder, ServerReport};

@@ -30,7 +30,7 @@ pub struct Resource {
 /// Something a server suggests to say to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Prompt {
+pub struct ServerPrompt {
     /// What it is called.
     pub name: String,
     /// What it is for.
@@ -97,7 +97,7 @@ impl Server {
     }
 
     /// What it suggests to say.
-    pub(crate) async fn prompts(&self) -> Result<Vec<Prompt>, McpError> {
+    pub(crate) async fn prompts(&self) -> Result<Vec<ServerPrompt>, McpError> {
         let connection = self.connection().await?;
         if connection.info().capabilities.prompts.is_none() {
             return Ok(Vec::new());
@@ -112,7 +112,7 @@ impl Server {
             description: one.description.unwrap_or_default(),
             required: one.required == Some(true),
         };
-        let prompt = |one: rmcp::model::Prompt| Prompt {
+        let prompt = |one: rmcp::model::Prompt| ServerPrompt {
             name: one.name,
             description: one.description.unwrap_or_default(),
             arguments: one.arguments.unwrap_or_default().into_iter().map(argument).collect(),

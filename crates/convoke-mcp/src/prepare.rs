@@ -11,7 +11,7 @@ use crate::config::{ServerConfig, Transport};
 use crate::error::McpError;
 use crate::launch::Launch;
 use crate::program::{ProgramNotFound, find, without_workspaces};
-use crate::secret::Secrets;
+use crate::secret::ServerSecrets;
 
 /// Looks variables up.
 pub(crate) type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -49,7 +49,7 @@ pub(crate) fn prepare(
     config: &ServerConfig,
     variables: &Variables,
     workspaces: &[PathBuf],
-) -> Result<(PreparedTransport, Secrets), McpError> {
+) -> Result<(PreparedTransport, ServerSecrets), McpError> {
     let given = RefCell::new(Vec::new());
     let give = |name: &str| {
         let value = variables(name)?;
@@ -101,7 +101,7 @@ pub(crate) fn prepare(
             PreparedTransport::Address { url: fill("url", url)?, headers }
         }
     };
-    Ok((means, Secrets::new(given.take())))
+    Ok((means, ServerSecrets::new(given.take())))
 }
 
 fn program(

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{LaunchedServer, Terminator};
-use crate::secret::Secrets;
+use crate::secret::ServerSecrets;
 
 /// How long a server may take to end by itself once its input is closed, and again after being asked to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const TAIL: usize = 2048;
 /// The output of a server's process.
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Sync + Unpin>;
 /// The input of a server's process.
-pub(crate) type Writer = Box<dyn AsyncWrite + Send + Sync + Unpin>;
+pub(crate) type ServerInput = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 
 /// A running server. Dropping it ends it and everything it started.
 pub(crate) struct Process {
@@ -36,7 +36,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// Looks after a server that was started.
-    pub(crate) fn keep(launched: LaunchedServer, secrets: Arc<Secrets>) -> (Self, Reader, Writer) {
+    pub(crate) fn keep(launched: LaunchedServer, secrets: Arc<ServerSecrets>) -> (Self, Reader, ServerInput) {
         let LaunchedServer { stdin, stdout, stderr, ended: over, ending } = launched;
         let (end, ended) = (CancellationToken::new(), CancellationToken::new());
         let output = Arc::new(Tail { bytes: Mutex::default(), secrets });
@@ -136,7 +136,7 @@ impl Keeper {
 /// The end of what a process wrote, without the secrets it was given.
 struct Tail {
     bytes: Mutex<Vec<u8>>,
-    secrets: Arc<Secrets>,
+    secrets: Arc<ServerSecrets>,
 }
 
 impl Tail {

@@ -10,9 +10,9 @@ const SHORTEST_WORD: usize = 6;
 
 /// Values that must not be shown.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(redaction::Secrets);
+pub(crate) struct ServerSecrets(redaction::Secrets);
 
-impl Secrets {
+impl ServerSecrets {
     pub(crate) fn new(values: impl IntoIterator<Item = String>) -> Self {
         let values = values.into_iter().filter(|value| !is_setting(value) && !is_place(value));
         Self(values.flat_map(|value| [in_json(&value), value]).collect())
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn they_are_found_in_values_and_in_json_and_a_folder_is_none() {
         let folder = std::env::temp_dir().display().to_string();
-        let secrets = Secrets::new(["hush\"hush".to_owned(), folder.clone()]);
+        let secrets = ServerSecrets::new(["hush\"hush".to_owned(), folder.clone()]);
         assert_eq!(secrets.hide(r#"{"key": "hush\"hush"}"#), r#"{"key": "(hidden)"}"#);
         let value = serde_json::json!({"keys": ["hush\"hush", 7], "in": folder});
         let hidden = serde_json::json!({"keys": ["(hidden)", 7], "in": folder});
@@ -78,14 +78,14 @@ mod tests {
 
     #[test]
     fn the_longer_one_is_hidden_whole() {
-        let secrets = Secrets::new(["abcdef", "Bearer abcdef", "8080", ""].map(str::to_owned));
+        let secrets = ServerSecrets::new(["abcdef", "Bearer abcdef", "8080", ""].map(str::to_owned));
         assert_eq!(secrets.hide("Bearer abcdef or abcdef at 8080"), "(hidden) or (hidden) at 8080");
         assert!(!format!("{secrets:?}").contains("abcdef"));
     }
 
     #[test]
     fn a_short_token_is_hidden_and_a_setting_is_not() {
-        let secrets = Secrets::new(["aB3-x", "debug", "true", "8080", "t-1"].map(str::to_owned));
+        let secrets = ServerSecrets::new(["aB3-x", "debug", "true", "8080", "t-1"].map(str::to_owned));
         assert_eq!(secrets.hide("aB3-x debug true 8080 t-1"), "(hidden) debug true 8080 t-1");
     }
 }

@@ -23,7 +23,7 @@ use crate::connection::Connection;
 use crate::error::McpError;
 use crate::footprint::Footprint;
 use crate::handler::Handler;
-use crate::secret::Secrets;
+use crate::secret::ServerSecrets;
 use crate::server_environment::ServerEnvironment;
 
 /// The pauses from the second restart in a row on. The first comes at once.
@@ -71,7 +71,7 @@ struct State {
     not_before: Option<Instant>,
     problem: Option<McpError>,
     /// What the last connection was given.
-    secrets: Arc<Secrets>,
+    secrets: Arc<ServerSecrets>,
     /// What it may load from workspaces, as it was when it was first started.
     footprints: Option<Vec<Footprint>>,
 }

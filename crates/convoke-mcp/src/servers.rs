@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::config::ServerConfig;
 use crate::error::{DuplicateServer, McpError};
 use crate::launch::Launcher;
-use crate::library::{LibraryTool, Prompt, Resource, Service};
+use crate::library::{LibraryTool, Resource, ServerPrompt, Service};
 use crate::name::exposed_names;
 use crate::prepare::Variables;
 use crate::server::{Server, ServerStatus};
@@ -217,7 +217,7 @@ impl McpServers {
     ///
     /// # Errors
     /// If there is no such server, or it is not there, or it refuses.
-    pub async fn prompts(&self, server: &str) -> Result<Vec<Prompt>, McpError> {
+    pub async fn prompts(&self, server: &str) -> Result<Vec<ServerPrompt>, McpError> {
         self.find(server)?.prompts().await
     }
 

@@ -10,7 +10,7 @@ use convoke_http::address::shown;
 use super::client::{FetchError, refused};
 use super::job::{ProgressLabel, PullJob};
 use super::partial::{Partial, PartialNote};
-use super::writer::Writer;
+use super::writer::FileWriter;
 use crate::digest::Hasher;
 use crate::{Digest, WeightsError};
 
@@ -100,7 +100,7 @@ impl PullJob<'_> {
             bytes: 0,
         })?;
         let file = fetch.partial.open(start)?;
-        let writer = Writer::begin(file, hasher, self.lock.clone());
+        let writer = FileWriter::begin(file, hasher, self.lock.clone());
         let mut written = start;
         self.report(fetch.label, Stage::Downloading, written, total);
         let ended = loop {

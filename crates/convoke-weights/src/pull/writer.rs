@@ -14,12 +14,12 @@ use crate::library::Lock;
 const WAITING: usize = 16;
 
 /// Writes pieces to a file. If it is dropped, what was given to it is still written, and the lock held until then.
-pub(super) struct Writer {
+pub(super) struct FileWriter {
     sender: mpsc::Sender<Bytes>,
     work: JoinHandle<io::Result<Hasher>>,
 }
 
-impl Writer {
+impl FileWriter {
     /// Goes on with this file; `hasher` knows what is in it already.
     pub(super) fn begin(mut file: File, mut hasher: Hasher, lock: Lock) -> Self {
         let (sender, mut receiver) = mpsc::channel::<Bytes>(WAITING);

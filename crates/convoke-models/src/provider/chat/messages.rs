@@ -10,13 +10,13 @@ use super::thoughts::{Field, Mark};
 use crate::provider::json::invalid;
 
 /// Writes messages for one model of one server.
-pub(super) struct Writer<'a> {
+pub(super) struct MessageWriter<'a> {
     pub(super) dialect: &'a Dialect,
     /// Where thoughts must have come from to go back.
     pub(super) origin: &'a str,
 }
 
-impl Writer<'_> {
+impl MessageWriter<'_> {
     /// Adds a message: one, or one for each result.
     pub(super) fn add(&self, message: &Message, output: &mut Vec<Value>) -> Result<(), ModelError> {
         match message.role {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{effort, put, put_sampling, put_tool_choice, schema_name};
 use super::dialect::{Dialect, Shapes};
-use super::messages::Writer;
+use super::messages::MessageWriter;
 use super::strict::strict;
 use crate::provider::json::add_extra;
 use crate::provider::structured::instruction;
@@ -43,7 +43,7 @@ fn messages(request: &ModelRequest, dialect: &Dialect, origin: &str) -> Result<V
     if let (Some(output), Shapes::Told) = (&request.output, dialect.shapes) {
         messages.push(json!({"role": "system", "content": instruction(&output.schema)}));
     }
-    let writer = Writer { dialect, origin };
+    let writer = MessageWriter { dialect, origin };
     request.messages.iter().try_for_each(|message| writer.add(message, &mut messages))?;
     Ok(messages)
 }
