@@ -1,11 +1,14 @@
 //! Commitments before work, and assessments after it.
+//!
+//! Models are asked for them by their schemas. What stands there, the comments of fields among it, is part of what a run asked, and must be
+//! the same when it is gone on with.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The commitment to what is going to be done, made before it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = false))]
+#[schemars(description = "What is going to be done, said before it is.", extend("additionalProperties" = false))]
 pub struct Commitment {
     /// What the goal asks for, in other words.
     pub interpretation: String,
@@ -61,7 +64,10 @@ impl Confidence {
 
 /// The comparison of what was done with the commitment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = false))]
+#[schemars(
+    description = "How what was done compares with what was said before.",
+    extend("additionalProperties" = false)
+)]
 pub struct Assessment {
     /// Whether the commitment was kept.
     pub met_commitment: bool,
@@ -74,4 +80,18 @@ pub struct Assessment {
     /// What came up that nobody had expected.
     #[serde(default)]
     pub unexpected: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_asked_in_the_words_that_runs_under_way_were_begun_with() {
+        let words = |schema: schemars::Schema| schema.get("description").cloned();
+        let commitment = words(schemars::schema_for!(Commitment));
+        assert_eq!(commitment, Some("What is going to be done, said before it is.".into()));
+        let assessment = words(schemars::schema_for!(Assessment));
+        assert_eq!(assessment, Some("How what was done compares with what was said before.".into()));
+    }
 }
