@@ -407,7 +407,7 @@ fn a_report_is_compared_with_an_earlier_one() {
     let earlier = place.convoke(&["eval", "talk.pack.json", ".", "--id", "one", "--output", "json"]);
     place.write("earlier.json", &earlier.stdout);
     talk(&place, &spec.replace("REPLY", "Go away."));
-    place.write("new.scenario.yaml", scenario("new", &spec.replace("REPLY", "Hello, hello.")));
+    place.write("new.scenario.yaml", scenario("new", &spec.replace("REPLY", "Hello.")));
     assert_snapshot!(
         "eval_compared",
         place.seen(&["eval", "talk.pack.json", ".", "--id", "two", "--compare", "earlier.json"])
