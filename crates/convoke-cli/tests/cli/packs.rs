@@ -132,6 +132,9 @@ fn a_conversation_over_a_pack_goes_on_in_other_processes_and_waits_for_an_event(
     let asked = stdout(&place.convoke(&["questions"]));
     assert!(asked.contains("Which order?") && asked.contains("state: intake"), "{asked}");
 
+    let early = stderr(&place.convoke(&["send", "desk", "Approved"]));
+    let why = "it waits for no event now; states of it wait for Approved or Rejected: nothing was sent";
+    assert!(early.contains(why), "{early}");
     let say = |words: &str| place.convoke(&["answer", "desk", "--text", words, "--resume"]);
     assert_eq!(say("I was charged twice").status.code(), Some(5));
     let asked = stdout(&place.convoke(&["questions"]));

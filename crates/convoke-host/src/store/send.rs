@@ -1,5 +1,7 @@
 //! Sends runs something. What has a key is sent once, and what a run that waits could not use is not sent.
 
+use std::collections::BTreeSet;
+
 use convoke_core::store::{NewMail, PostReceipt, RunRecord};
 use convoke_core::{RunId, RunStatus, Store};
 use convoke_history::{AwaitedMail, History};
@@ -65,7 +67,8 @@ pub fn check_mail(history: &History, channel: &str, payload: &Value) -> Result<V
             Err(format!("no call waits for its result on `{channel}`{}", waiting.unwrap_or_default()))
         }
         (None, Some(definition)) => {
-            expected_event(history, channel, &definition.vocabulary().events)?;
+            let events: BTreeSet<String> = definition.vocabulary().events.into_iter().collect();
+            expected_event(history, channel, &events.into_iter().collect::<Vec<_>>())?;
             Ok(payload.clone())
         }
     }
@@ -86,10 +89,14 @@ fn expected_event(history: &History, event: &str, events: &[String]) -> Result<(
         RunStatus::Completed | RunStatus::Halted | RunStatus::Cancelled => return Ok(()),
         status => return Err(format!("the run is {status}: it waits for nothing")),
     };
-    let meant =
-        nearest(event, known.iter().map(String::as_str)).map(|meant| format!(" (did you mean `{meant}`?)"));
-    let waits_for = one_of(known).unwrap_or_else(|| "no event".to_owned());
-    Err(format!("{waits} for {waits_for}, not for `{event}`{}", meant.unwrap_or_default()))
+    let meant = nearest(event, known.iter().chain(events).map(String::as_str))
+        .map(|meant| format!(" (did you mean `{meant}`?)"));
+    let meant = meant.unwrap_or_default();
+    Err(match (one_of(known), one_of(events)) {
+        (Some(known), _) => format!("{waits} for {known}, not for `{event}`{meant}"),
+        (None, Some(events)) => format!("it waits for no event now; states of it wait for {events}{meant}"),
+        (None, None) => format!("it waits for no event, not for `{event}`"),
+    })
 }
 
 /// Names, of which any will do.

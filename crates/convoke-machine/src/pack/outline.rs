@@ -1,5 +1,7 @@
 //! The outline of a pack, for people and for programs: its inputs, its states and where events lead.
 
+use std::collections::BTreeSet;
+
 use convoke_core::Path;
 use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::{Map, Value, json};
@@ -48,9 +50,8 @@ pub fn to_json(pack: &CompiledPack) -> Value {
 /// Returns what a pack is given, in the order in which its prompts declare it: those that are used and not declared as well.
 #[must_use]
 pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
-    let mut inputs: Vec<Value> = Vec::new();
-    for task in pack.prompts().keys().filter(|task| pack.tasks_in_use().contains(task.as_str())) {
-        let Some(prompt) = pack.prompt(task) else { continue };
+    let (mut inputs, mut known, used) = (Vec::new(), BTreeSet::new(), pack.tasks_in_use());
+    for (_, prompt) in pack.prompts().iter().filter(|(task, _)| used.contains(task.as_str())) {
         let declared = prompt.variables().iter().map(|variable| {
             let declared = &variable.declaration;
             let default = declared.default.clone().or_else(|| (!declared.required).then_some(Value::Null));
@@ -63,7 +64,7 @@ pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
         });
         let undeclared = prompt.undeclared().into_iter().map(|name| (name, "string", true, None));
         for (name, ty, required, default) in declared.chain(undeclared) {
-            if !inputs.iter().any(|input| input["name"] == name) {
+            if known.insert(name) {
                 let mut input = json!({"name": name, "type": ty, "required": required});
                 if let Some(default) = default {
                     input["default"] = default;
