@@ -3,6 +3,17 @@
 //! A script is given the variables and gives them back changed. It has no clock, no chance, no files and no network, so it gives the
 //! same every time and is not written down. Time and memory are limited.
 
+#[cfg(feature = "script")]
+mod javascript;
+#[cfg(feature = "script")]
+mod runaway;
+
+#[cfg(feature = "script")]
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use convoke_core::{BoxFuture, Error};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -80,10 +91,15 @@ impl Engine {
         let before = vars.clone();
         vars.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
         let input = serde_json::json!({"vars": vars, "config": config}).to_string();
+        let stop = StopOnDrop::default();
+        let stopped = Arc::clone(&stop.0);
         // A script may compute for as long as it is allowed to, which is no work for a thread that others wait for.
-        let done = tokio::task::spawn_blocking(move || javascript::run(&source, input));
+        let done = tokio::task::spawn_blocking(move || runaway::within_time(source, input, stopped));
         let made = done.await.map_err(Error::failed)?.map_err(Error::permanent)?;
         let made: Made = serde_json::from_str(&made)?;
+        if let Some(fault) = made.fault {
+            return Err(Error::permanent(format!("the script failed: {fault}")));
+        }
         if let Some(message) = made.error {
             return Err(Error::permanent(format!("the script says: {message}")));
         }
@@ -105,60 +121,20 @@ impl Engine {
 #[derive(Deserialize)]
 struct Made {
     vars: Map<String, Value>,
+    /// What it said with `signal.error`.
     error: Option<String>,
+    /// What went wrong in it.
+    fault: Option<String>,
 }
 
+/// Tells a script to stop once nobody waits for it.
 #[cfg(feature = "script")]
-mod javascript {
-    use std::time::{Duration, Instant};
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
 
-    use rquickjs::{CatchResultExt, Context, Runtime};
-
-    const TIME: Duration = Duration::from_secs(5);
-    const MEMORY: usize = 64 << 20;
-    const STACK: usize = 512 << 10;
-
-    /// What a script is run by: it makes variables and words of `input`, and gives both as JSON.
-    const FRAME: &str = r#"(function (source, input) {
-        const given = JSON.parse(input), vars = given.vars;
-        const done = {};
-        let error = null;
-        const has = (name) => Object.prototype.hasOwnProperty.call(vars, name);
-        const board = {
-            getVar: (name) => (has(name) ? vars[name] : null),
-            setVar: (name, value) => { vars[name] = value === undefined ? null : value; },
-            hasVar: has,
-            deleteVar: (name) => { delete vars[name]; },
-            getVars: () => JSON.parse(JSON.stringify(vars)),
-        };
-        const signal = {
-            done: () => { throw done; },
-            error: (message) => { error = String(message && message.message ? message.message : message); throw done; },
-        };
-        const run = new Function("board", "config", "signal", "Date", source);
-        Math.random = () => { throw new Error("scripts have no chance: they give the same every time"); };
-        delete globalThis.Date;
-        delete globalThis.performance;
-        try { run(board, given.config, signal, undefined); } catch (thrown) { if (thrown !== done) { throw thrown; } }
-        return JSON.stringify({ vars, error });
-    })"#;
-
-    pub(super) fn run(source: &str, input: String) -> Result<String, String> {
-        let runtime = Runtime::new().map_err(|error| error.to_string())?;
-        runtime.set_memory_limit(MEMORY);
-        runtime.set_max_stack_size(STACK);
-        let end = Instant::now() + TIME;
-        runtime.set_interrupt_handler(Some(Box::new(move || Instant::now() > end)));
-        let context = Context::full(&runtime).map_err(|error| error.to_string())?;
-        context.with(|ctx| {
-            let frame: rquickjs::Function<'_> =
-                ctx.eval(FRAME).catch(&ctx).map_err(|error| error.to_string())?;
-            frame.call::<_, String>((source, input)).catch(&ctx).map_err(|error| {
-                if Instant::now() > end {
-                    return format!("the script took longer than {} seconds", TIME.as_secs());
-                }
-                format!("the script failed: {}", error.to_string().trim())
-            })
-        })
+#[cfg(feature = "script")]
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
