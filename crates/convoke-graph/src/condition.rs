@@ -25,6 +25,28 @@ const MOST_IN_RANGES: u64 = 10_000;
 /// Variables whose names begin like a word of the language, or are no names in it, are known to it under another name.
 const ALIAS: &str = "var_";
 
+/// Functions that do something with every item: what they do with it is an expression in which `#` is the item.
+const OVER_ITEMS: &[&str] = &[
+    "all",
+    "any",
+    "one",
+    "none",
+    "map",
+    "filter",
+    "find",
+    "findIndex",
+    "findLast",
+    "findLastIndex",
+    "groupBy",
+    "sortBy",
+    "count",
+    "sum",
+    "reduce",
+];
+
+/// Functions that other dialects have for what a condition does not know.
+const OF_TIME: &[&str] = &["now", "date", "duration", "timezone"];
+
 const FUNCTIONS: &[&str] = &[
     "all",
     "any",
@@ -97,7 +119,14 @@ pub struct Condition {
     program: Program,
     /// The variables, by what the program calls them.
     names: BTreeMap<String, String>,
+    /// Whether whole numbers may become larger than they are in it, and nothing in it asks for more of them than their value.
+    computes: bool,
+    /// How many bits the largest whole number takes that is written in it.
+    bits: u32,
 }
+
+/// The bits of the largest number that is too small to become too large, unless more than four such are multiplied.
+const SAFE_BITS: u32 = 15;
 
 /// The reasons why something is not a condition, or is neither true nor false.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -162,7 +191,8 @@ impl Condition {
         let scanned = scan(text).map_err(|problem| invalid(text, problem))?;
         let program = expr::compile(&scanned.text)
             .map_err(|error| invalid(text, unread(&scanned.text, &error.to_string())))?;
-        Ok(Self { text: text.to_owned(), program, names: scanned.names })
+        let Scanned { names, computes, bits, .. } = scanned;
+        Ok(Self { text: text.to_owned(), program, names, computes, bits })
     }
 
     /// The expression as it was written.
@@ -194,15 +224,31 @@ impl Condition {
     }
 
     fn run(&self, board: &Board, iterations: u64) -> Result<ExprValue, ConditionError> {
-        let mut context = Context::default();
+        let (mut context, mut inexact, mut bits) = (Context::default(), Context::default(), self.bits);
         for (known_as, name) in &self.names {
             let value = match name.as_str() {
                 ITERATIONS => ExprValue::Integer(i64::try_from(iterations).unwrap_or(i64::MAX)),
                 name => board.get(name).map_or(ExprValue::Nil, to_expr),
             };
+            if self.computes {
+                bits = bits.max(bits_of(&value));
+                inexact.insert(known_as.clone(), with_floats(&value));
+            }
             context.insert(known_as.clone(), value);
         }
-        expr::run(&self.program, &context).map_err(|error| self.undecided(one_line(&error.to_string())))
+        let value = expr::run(&self.program, &context)
+            .map_err(|error| self.undecided(one_line(&error.to_string())))?;
+        // Whole numbers that become too large begin anew at the other end: numbers with a point do not, and so come to something else.
+        if self.computes
+            && bits >= SAFE_BITS
+            && expr::run(&self.program, &inexact).is_ok_and(|other| differ(&value, &other))
+        {
+            let problem = "whole numbers in it become larger than 9,223,372,036,854,775,807; begin with a number that has a \
+                           point, `1.0 * x`"
+                .to_owned();
+            return Err(self.undecided(problem));
+        }
+        Ok(value)
     }
 
     fn undecided(&self, problem: String) -> ConditionError {
@@ -240,6 +286,8 @@ fn one_line(text: &str) -> String {
 struct Scanned {
     text: String,
     names: BTreeMap<String, String>,
+    computes: bool,
+    bits: u32,
 }
 
 /// Finds the variables of an expression. The parser takes `notes` for `not es`, and knows no `$env["odd name"]`: such are replaced.
@@ -252,6 +300,8 @@ fn scan(text: &str) -> Result<Scanned, String> {
     }
     let (mut written, mut names, mut nested) = (String::new(), BTreeMap::new(), 0);
     let (mut operators, mut lets, mut in_ranges) = (0, 0, 1);
+    let (mut brackets, mut last_token): (Vec<Bracket>, &str) = (Vec::new(), "");
+    let (mut computes, mut is_exact, mut bits) = (false, false, 0);
     let mut rest = text;
     let mut before = ' ';
     while let Some(letter) = rest.chars().next() {
@@ -285,6 +335,9 @@ fn scan(text: &str) -> Result<Scanned, String> {
         // Whoever reads and evaluates it goes a level deeper for every operator.
         operators += usize::from("+-*/%^=<>!&|".contains(letter) || OPERATORS.contains(&token));
         lets += usize::from(token == "let");
+        computes |= "+-*".contains(letter) || ["sum", "abs"].contains(&token);
+        is_exact |= ["type", "string", "join", "groupBy"].contains(&token);
+        bits = bits.max(token.parse().map_or(0, |number: u64| u64::BITS - number.leading_zeros()));
         if operators > MOST_OPERATORS || lets > MOST_LETS {
             return Err(format!(
                 "it has more than {MOST_OPERATORS} operators, or more than {MOST_LETS} `let`"
@@ -294,7 +347,8 @@ fn scan(text: &str) -> Result<Scanned, String> {
         let is_key = matches!(before, '{' | ',') && next.starts_with(':');
         if is_name(letter) && !letter.is_ascii_digit() && !matches!(before, '.' | '#') && !is_key {
             if token == "$env" {
-                let wrong = || "write `$env[\"odd name\"]` for a variable whose name is not a word".to_owned();
+                let wrong =
+                    || "write `$env[\"odd name\"]` for a variable whose name is not a word".to_owned();
                 let (name, after) = env_name(after).ok_or_else(wrong)?;
                 let known_as = format!("{ALIAS}{}_env", names.len());
                 written.push_str(&known_as);
@@ -303,6 +357,12 @@ fn scan(text: &str) -> Result<Scanned, String> {
                 continue;
             }
             if next.starts_with('(') && !WORDS.contains(&token) {
+                if OF_TIME.contains(&token) {
+                    return Err(format!(
+                        "there is no `{token}`, for a condition knows no clock: it would decide differently when a run is resumed. \
+                         Give the time as an input, or have a `tool` node write it to a variable"
+                    ));
+                }
                 if !FUNCTIONS.contains(&token) {
                     let meant = convoke_text::nearest(token, FUNCTIONS.iter().copied());
                     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
@@ -314,13 +374,61 @@ fn scan(text: &str) -> Result<Scanned, String> {
                 written.push_str(alias);
             }
         }
+        // `any(items, any(tags, # > 1))`: the parser sees only of what is in braces that it is for every item.
+        if let Some(open) = brackets.last_mut().filter(|open| open.is_braced && matches!(letter, ')' | ',')) {
+            open.is_braced = false;
+            written.push('}');
+        }
         written.push_str(token);
+        match letter {
+            '(' | '[' | '{' => {
+                let is_over_items = letter == '(' && OVER_ITEMS.contains(&last_token);
+                brackets.push(Bracket { is_over_items, is_braced: false });
+            }
+            ')' | ']' | '}' => drop(brackets.pop()),
+            ',' => {
+                if let Some(open) = brackets.last_mut().filter(|open| open.is_over_items)
+                    && !next.starts_with(['{', '.'])
+                    && argument(next).contains('#')
+                {
+                    (open.is_braced, open.is_over_items) = (true, false);
+                    written.push('{');
+                }
+            }
+            _ => {}
+        }
         if !letter.is_whitespace() {
+            last_token = token;
             before = token.chars().next_back().unwrap_or(' ');
         }
         rest = after;
     }
-    Ok(Scanned { text: written, names })
+    Ok(Scanned { text: written, names, computes: computes && !is_exact, bits })
+}
+
+/// A bracket that is open.
+struct Bracket {
+    /// Whether it holds what a function is called with that does something with every item.
+    is_over_items: bool,
+    /// Whether what is done is in braces of ours.
+    is_braced: bool,
+}
+
+/// What a function is called with from here on, up to the next comma or its end.
+fn argument(text: &str) -> &str {
+    let (mut depth, mut place) = (0_usize, 0);
+    while let Some(letter) = text[place..].chars().next() {
+        match letter {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth == 0 => break,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => break,
+            _ => {}
+        }
+        let is_text = matches!(letter, '"' | '\'' | '`');
+        place += if is_text { quoted(&text[place..], letter) } else { letter.len_utf8() };
+    }
+    &text[..place]
 }
 
 /// How many items a range has, between what is written before it and what comes after; `None` if that are not two whole numbers.
@@ -408,6 +516,48 @@ fn to_expr(value: &Value) -> ExprValue {
         Value::Object(entries) => {
             ExprValue::Map(entries.iter().map(|(name, value)| (name.clone(), to_expr(value))).collect())
         }
+    }
+}
+
+/// How many bits the largest whole number of a value takes.
+fn bits_of(value: &ExprValue) -> u32 {
+    match value {
+        ExprValue::Integer(number) => u64::BITS - number.unsigned_abs().leading_zeros(),
+        ExprValue::Array(items) => items.iter().map(bits_of).max().unwrap_or(0),
+        ExprValue::Map(entries) => entries.values().map(bits_of).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// A value with a point in all of its numbers.
+#[expect(clippy::cast_precision_loss, reason = "that it is not exact is known")]
+fn with_floats(value: &ExprValue) -> ExprValue {
+    match value {
+        ExprValue::Integer(number) => ExprValue::Float(*number as f64),
+        ExprValue::Array(items) => ExprValue::Array(items.iter().map(with_floats).collect()),
+        ExprValue::Map(entries) => {
+            ExprValue::Map(entries.iter().map(|(name, value)| (name.clone(), with_floats(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether two values differ by more than that one of them is not exact.
+#[expect(clippy::cast_precision_loss, reason = "that it is not exact is known")]
+fn differ(one: &ExprValue, other: &ExprValue) -> bool {
+    match (one, other) {
+        (ExprValue::Integer(one), ExprValue::Float(other)) => {
+            let one = *one as f64;
+            (one - other).abs() > 1.0 + one.abs().max(other.abs()) * 1e-6
+        }
+        (ExprValue::Bool(one), ExprValue::Bool(other)) => one != other,
+        (ExprValue::Array(one), ExprValue::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).any(|(one, other)| differ(one, other))
+        }
+        (ExprValue::Map(one), ExprValue::Map(other)) => {
+            one.iter().any(|(name, value)| other.get(name).is_some_and(|other| differ(value, other)))
+        }
+        _ => false,
     }
 }
 

@@ -232,24 +232,64 @@ fn malformed(field: &str, reference: &str, problem: &str) -> ReferenceError {
     }
 }
 
+/// A piece of a template.
+enum TemplatePiece<'a> {
+    Text(&'a str),
+    /// `{{.a.b}}`, blanks around the path or none: as it is written, and the path.
+    Variable(&'a str, &'a str),
+}
+
+fn template_pieces(template: &str) -> Vec<TemplatePiece<'_>> {
+    let (mut pieces, mut rest) = (Vec::new(), template);
+    while let Some(start) = rest.find("{{") {
+        let Some(end) = rest[start..].find("}}").map(|end| start + end) else { break };
+        // `{{{` and `{{ {{.name}}` begin with the last two.
+        let start = rest[..end].rfind("{{").unwrap_or(start);
+        pieces.push(TemplatePiece::Text(&rest[..start]));
+        let (written, inner) = (&rest[start..end + 2], rest[start + 2..end].trim());
+        let is_path = |path: &&str| !path.is_empty() && path.split('.').all(|part| !part.trim().is_empty());
+        pieces.push(match inner.strip_prefix('.').map(str::trim).filter(is_path) {
+            Some(path) => TemplatePiece::Variable(written, path),
+            None => TemplatePiece::Text(written),
+        });
+        rest = &rest[end + 2..];
+    }
+    pieces.push(TemplatePiece::Text(rest));
+    pieces
+}
+
+/// What a template asks for: as it is written, and the path.
+pub(crate) fn asked(template: &str) -> Vec<(&str, &str)> {
+    let variables = template_pieces(template).into_iter().filter_map(|piece| match piece {
+        TemplatePiece::Variable(written, path) => Some((written, path)),
+        TemplatePiece::Text(_) => None,
+    });
+    variables.collect()
+}
+
+/// What of a template stays as it is on a board.
+pub(crate) fn unfilled<'t>(template: &'t str, board: &Board) -> Vec<&'t str> {
+    let asked = asked(template).into_iter();
+    asked.filter(|(_, path)| at(board, path).is_none()).map(|(written, _)| written).collect()
+}
+
 /// A template with `{{.name}}` filled in once; what is unknown stays. `key` is the variable that it is for.
 ///
 /// # Errors
 /// If it comes to more than a board holds.
 pub(crate) fn filled(template: &str, board: &Board, key: &str) -> Result<String, BoardError> {
-    let (mut written, mut rest) = (String::new(), template);
-    while let Some(start) = rest.find("{{.") {
-        let Some(end) = rest[start..].find("}}").map(|end| start + end) else { break };
-        let path = rest[start + 3..end].trim();
-        written.push_str(&rest[..start]);
-        match at(board, path) {
-            Some(value) => written.push_str(&shown(value)),
-            None => written.push_str(&rest[start..end + 2]),
+    let mut text = String::new();
+    for piece in template_pieces(template) {
+        match piece {
+            TemplatePiece::Text(piece) => text.push_str(piece),
+            TemplatePiece::Variable(written, path) => match at(board, path) {
+                Some(value) => text.push_str(&shown(value)),
+                None => text.push_str(written),
+            },
         }
-        if written.len() > LARGEST {
+        if text.len() > LARGEST {
             return Err(BoardError::TooLarge { key: key.to_owned() });
         }
-        rest = &rest[end + 2..];
     }
-    Ok(written + rest)
+    Ok(text)
 }

@@ -35,10 +35,7 @@ pub(crate) type History = Vec<Arc<Change>>;
 
 /// Two branches that cannot be put together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "branches conflict over {what} `{key}`: `{first}` and `{second}` have both written it. Give them different names to write \
-     to, or say under `merge` what becomes of `{key}`"
-)]
+#[error("branches conflict over {what} `{key}`: `{first}` and `{second}` have both written it. {}", remedy(.what, .key, .rule))]
 #[non_exhaustive]
 pub struct MergeConflict {
     /// `variable` or `channel`.
@@ -49,6 +46,21 @@ pub struct MergeConflict {
     pub first: String,
     /// The node that wrote it in the second branch.
     pub second: String,
+    /// The rule that does not fit what they wrote, if there is one, and what it puts together.
+    pub rule: Option<(&'static str, &'static str)>,
+}
+
+fn remedy(what: &str, key: &str, rule: &Option<(&str, &str)>) -> String {
+    match rule {
+        Some((rule, values)) => format!(
+            "The rule `{rule}` under `merge` puts {values} together, and what they wrote is something else (or less than there \
+             was before): have them write {values}, or choose another rule for `{key}`"
+        ),
+        None if what == "channel" => "Let one of them write to a channel of its own".to_owned(),
+        None => {
+            format!("Give them different names to write to, or say under `merge` what becomes of `{key}`")
+        }
+    }
 }
 
 /// Branches that are put together one after another: what they come to so far. Adding one costs as much as it has changed, however
@@ -114,6 +126,7 @@ impl<'a> Merging<'a> {
                 key: key.to_string(),
                 first: writer.to_string(),
                 second: node.to_string(),
+                rule: rule.demand(),
             };
             let value = match (rule, self.take_last_write(key, &others), value) {
                 (Reducer::First, value, _) => value,
@@ -226,6 +239,7 @@ impl<'a> Merging<'a> {
                         key: name.to_string(),
                         first: other.node.to_string(),
                         second: change.node.to_string(),
+                        rule: None,
                     });
                 }
             }

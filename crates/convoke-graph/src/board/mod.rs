@@ -35,6 +35,8 @@ pub const TOOL_CALLS: &str = "__tool_calls";
 pub(crate) const USAGE: &str = "__usage";
 /// The node that waits for a person.
 pub const INTERRUPTED_NODE: &str = "__interrupted_node";
+/// What people decided, by the nodes that asked.
+pub(crate) const APPROVALS: &str = "approvals";
 /// How many nodes ran before, as conditions see it.
 pub(crate) const ITERATIONS: &str = "__iterations";
 

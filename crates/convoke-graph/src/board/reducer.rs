@@ -1,12 +1,13 @@
 //! Reducers: what becomes of a variable that several branches have written.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{TOOL_CALLS, USAGE};
+use super::{APPROVALS, INTERRUPTED_NODE, TOOL_CALLS, USAGE};
 
 /// The ways to put together the values that branches gave the same variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +46,26 @@ impl Reducer {
             USAGE | "usage" => Some(Self::Sum),
             TOOL_CALLS | "agent_steps" => Some(Self::Append),
             "tool_pending" => Some(Self::Any),
+            APPROVALS => Some(Self::Object),
+            // `approved` is the least of its values: only what everybody approved is.
+            "approval_status" => Some(Self::Max),
+            "approval_request" | "approval_comment" | INTERRUPTED_NODE => Some(Self::Last),
             _ => None,
+        }
+    }
+
+    /// What values it puts together, and its name; `None` if it puts nothing together.
+    pub(crate) fn demand(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Append => Some(("append", "lists")),
+            Self::Union => Some(("union", "lists")),
+            Self::Sum => Some(("sum", "numbers, or objects of numbers")),
+            Self::Min => Some(("min", "numbers or texts")),
+            Self::Max => Some(("max", "numbers or texts")),
+            Self::Any => Some(("any", "booleans")),
+            Self::All => Some(("all", "booleans")),
+            Self::Object => Some(("object", "objects")),
+            Self::Error | Self::First | Self::Last => None,
         }
     }
 
@@ -73,12 +93,12 @@ impl Reducer {
             Self::Any => Some(Value::Bool(first.as_bool()? || second.as_bool()?)),
             Self::All => Some(Value::Bool(first.as_bool()? && second.as_bool()?)),
             Self::Union => {
-                let mut all: Vec<Value> = Vec::new();
-                for item in first.as_array()?.iter().chain(second.as_array()?) {
-                    if !all.contains(item) {
-                        all.push(item.clone());
-                    }
-                }
+                let (Value::Array(mut all), added) = (first, second.as_array()?) else { return None };
+                all.extend_from_slice(added);
+                let mut known = HashSet::with_capacity(all.len());
+                let is_new: Vec<bool> = all.iter().map(|item| known.insert(item)).collect();
+                let mut is_new = is_new.into_iter();
+                all.retain(|_| is_new.next().unwrap_or_default());
                 Some(Value::Array(all))
             }
             Self::Object => {

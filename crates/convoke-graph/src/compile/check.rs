@@ -1,11 +1,12 @@
 //! Errors of graphs: what makes one impossible to run.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use convoke_text::finding::{Finding, child};
 use serde_json::Value;
 
-use super::{CompiledEdge, CompiledNode, shape};
+use super::shape::{self, Shape};
+use super::{CompiledEdge, CompiledNode};
 use crate::board::{RESERVED, allowed};
 use crate::definition::{END, GraphDefinition, NodeDefinition};
 use crate::node::NodeTypes;
@@ -30,7 +31,8 @@ pub(super) fn names<'a>(
         if node.id.is_empty() {
             findings.push(Finding::error("missing-id", place, "a node needs an id"));
         } else if node.id.starts_with(RESERVED) {
-            let message = format!("`{}` is not an id for a node: what begins with `__` is the engine's", node.id);
+            let message =
+                format!("`{}` is not an id for a node: what begins with `__` is the engine's", node.id);
             findings.push(Finding::error("reserved-id", place, message));
         } else if names.insert(node.id.as_str(), index).is_some() {
             let message = format!("there are two nodes with the id `{}`", node.id);
@@ -58,20 +60,25 @@ pub(super) fn names<'a>(
     names
 }
 
+/// The configurations of types of nodes, by name.
+pub(super) type Shapes = HashMap<String, Shape>;
+
 pub(super) fn node(
     graph: &GraphDefinition,
     node: &NodeDefinition,
     path: &str,
     types: &NodeTypes,
+    shapes: &mut Shapes,
     findings: &mut Vec<Finding>,
 ) -> CompiledNode {
     let config = Value::Object(node.config.clone());
     match types.get(&node.kind) {
         Some(kind) => {
-            let schema = kind.schema();
-            let config = shape::coerced(&schema, config.clone());
-            shape::check(&schema, &config, &format!("{path}/config"), findings);
-            expressions(&schema, &schema, &config, &format!("{path}/config"), findings);
+            let shape = shapes.entry(node.kind.clone()).or_insert_with(|| Shape::new(kind.schema()));
+            let schema = &shape.schema;
+            let config = shape::coerced(schema, config.clone());
+            shape::check(shape, &config, &format!("{path}/config"), findings);
+            expressions(schema, schema, &config, &format!("{path}/config"), findings);
         }
         None => {
             let message = match node.kind.as_str() {

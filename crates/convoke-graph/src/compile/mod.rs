@@ -18,6 +18,8 @@ use serde_json::Value;
 
 pub(crate) use order::{Occupied, Order};
 
+use shape::Shape;
+
 use crate::Condition;
 use crate::definition::{GraphDefinition, NodeDefinition};
 use crate::node::{NodeTypes, Ports};
@@ -73,6 +75,7 @@ fn lines(findings: &[Finding]) -> String {
 /// let (graph, findings) = convoke_graph::read("
 /// name: greet
 /// entry: hello
+/// inputs: [{name: name}]
 /// nodes:
 ///   - {id: hello, type: template, config: {template: 'Hello {{.name}}!'}}
 /// edges:
@@ -85,7 +88,8 @@ fn lines(findings: &[Finding]) -> String {
 pub fn read(text: &str, types: &NodeTypes) -> (Option<CompiledGraph>, Vec<Finding>) {
     let mut findings = Vec::new();
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
-    shape::check(&convoke_agent::schema_of::<GraphDefinition>(), &node.to_value(), "", &mut findings);
+    let shape = Shape::new(convoke_agent::schema_of::<GraphDefinition>());
+    shape::check(&shape, &node.to_value(), "", &mut findings);
     let mut graph = None;
     if !findings.iter().any(Finding::is_error) {
         match GraphDefinition::deserialize(&node) {
@@ -241,12 +245,13 @@ fn compiled(
     });
     let graphs: BTreeMap<String, Arc<CompiledGraph>> = graphs.collect();
     let names = check::names(&definition, path, findings);
+    let mut shapes = check::Shapes::new();
     let nodes: Vec<CompiledNode> = definition
         .nodes
         .iter()
         .enumerate()
         .map(|(index, node)| {
-            check::node(&definition, node, &format!("{path}/nodes/{index}"), types, findings)
+            check::node(&definition, node, &format!("{path}/nodes/{index}"), types, &mut shapes, findings)
         })
         .collect();
     let mut nodes = nodes;

@@ -1,7 +1,7 @@
 //! Pictures of a graph: text, JSON and a diagram.
 
 use convoke_core::Path;
-use convoke_diagram::{Arrow, Diagram, Item, Mark, Shape};
+use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::Value;
 
 use super::{COMPUTED, CompiledGraph};
@@ -62,8 +62,19 @@ impl CompiledGraph {
 
     fn drawn(&self, way: Option<&GraphWay>) -> Diagram {
         let mut diagram = Diagram::new(&self.definition.name);
-        let workflow = Path::join(&Path::from(""), &self.definition.name, 1);
-        let start = diagram.add(Item::start());
+        self.draw(&mut diagram, None, &Path::from(""), way);
+        diagram
+    }
+
+    /// Draws it as it is run at a path, within a group or not. A graph within it is drawn in the first node that runs it.
+    fn draw(&self, diagram: &mut Diagram, group: Option<ItemId>, at: &Path, way: Option<&GraphWay>) {
+        let workflow = Path::join(at, &self.definition.name, 1);
+        let add = |diagram: &mut Diagram, mut item: Item| {
+            item.parent = group;
+            diagram.add(item)
+        };
+        let mut inner: Vec<&str> = Vec::new();
+        let start = add(diagram, Item::start());
         let mut items = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {
             let (id, kind) = (&node.definition.id, &node.definition.kind);
@@ -77,13 +88,21 @@ impl CompiledGraph {
                 item.visits = Some(visits.begun - visits.left_out);
                 item.mark = if visits.is_open { Mark::Active } else { Mark::None };
             }
-            items.push(diagram.add(item));
+            let item = add(diagram, item);
+            items.push(item);
+            let graph = node.definition.config.get("graph").and_then(Value::as_str);
+            if let Some((name, graph)) = graph.and_then(|name| self.graphs.get_key_value(name))
+                && !inner.contains(&name.as_str())
+            {
+                inner.push(name);
+                graph.draw(diagram, Some(item), &Path::join(&workflow, id, 1), None);
+            }
         }
         let mut begin = Arrow::new(start, items[self.entry]);
         begin.taken = way.map(|way| way.nodes[self.entry].begun.min(1));
         diagram.connect(begin);
         let ends = self.nodes.iter().any(|node| node.edges.iter().any(|edge| edge.to.is_none()));
-        let end = ends.then(|| diagram.add(Item::end()));
+        let end = ends.then(|| add(diagram, Item::end()));
         for (index, (node, &from)) in self.nodes.iter().zip(&items).enumerate() {
             for (number, edge) in node.edges.iter().enumerate() {
                 let Some(to) = edge.to.map(|to| items[to]).or(end) else { continue };
@@ -95,7 +114,6 @@ impl CompiledGraph {
                 });
             }
         }
-        diagram
     }
 
     /// What a node that edges lead to is called; `None` is the end.

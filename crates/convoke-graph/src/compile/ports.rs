@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::CompiledGraph;
 use super::order::reversed;
+use crate::InputType;
 use crate::board::RESERVED;
 use crate::inputs::QUERY;
 use crate::node::{PortType, Ports};
@@ -57,6 +58,40 @@ pub(super) fn warnings(
             read(name, format!("{path}/edges/{index}/condition"));
         }
     }
+    let texts = scalars(graph, &ports);
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let template = node.definition.config.get("template").and_then(Value::as_str);
+        let template = template.filter(|_| ["template", "answer"].contains(&node.definition.kind.as_str()));
+        for (written, asked) in reference::asked(template.unwrap_or_default()) {
+            let place = format!("{path}/nodes/{index}/config/template");
+            let name = asked.split('.').next().unwrap_or_default();
+            if asked.len() > name.len() && texts.contains(name) {
+                let message = format!("`{written}` stays as it is: `{name}` is neither a list nor an object");
+                findings.push(Finding::warning("unwritten-variable", place, message));
+            } else if !known.contains(name) && !name.starts_with(RESERVED) {
+                let message =
+                    format!("`{written}` stays as it is: no node writes `{name}`, and it is not an input");
+                let finding = Finding::warning("unwritten-variable", place, message);
+                findings.push(finding.suggest(name, known.iter().copied()));
+            }
+        }
+    }
+}
+
+/// The variables of which it is known that they hold no lists and no objects.
+fn scalars<'a>(graph: &'a CompiledGraph, ports: &'a [Ports]) -> BTreeSet<&'a str> {
+    let is_plain = |kind: PortType| {
+        matches!(kind, PortType::String | PortType::Integer | PortType::Float | PortType::Bool)
+    };
+    let inputs = graph.definition.inputs.iter().map(|input| {
+        let plain = [InputType::String, InputType::Number, InputType::Integer, InputType::Boolean];
+        (input.name.as_str(), plain.contains(&input.kind))
+    });
+    let written = ports.iter().flat_map(|ports| &ports.outputs);
+    let all: Vec<(&str, bool)> =
+        inputs.chain(written.map(|port| (port.name.as_str(), is_plain(port.kind)))).collect();
+    let others: BTreeSet<&str> = all.iter().filter(|(_, plain)| !plain).map(|(name, _)| *name).collect();
+    all.into_iter().map(|(name, _)| name).filter(|name| !others.contains(name)).collect()
 }
 
 fn referred(value: &Value, path: &str, read: &mut dyn FnMut(&str, String)) {

@@ -1,15 +1,28 @@
 //! Comparing values with JSON Schemas: what is wrong, where, and what was meant.
 
 use convoke_text::finding::{Finding, child};
+use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use crate::reference::has_references;
 
+/// A schema that values are compared with, read once.
+pub(crate) struct Shape {
+    pub(crate) schema: Value,
+    validator: Option<Validator>,
+}
+
+impl Shape {
+    pub(crate) fn new(schema: Value) -> Self {
+        Self { validator: jsonschema::validator_for(&schema).ok(), schema }
+    }
+}
+
 /// Adds what is wrong with a value at `path`. What a reference will stand for is not known yet.
-pub(crate) fn check(schema: &Value, value: &Value, path: &str, findings: &mut Vec<Finding>) {
-    let Ok(validator) = jsonschema::validator_for(schema) else { return };
-    for error in validator.iter_errors(value) {
+pub(crate) fn check(shape: &Shape, value: &Value, path: &str, findings: &mut Vec<Finding>) {
+    let Shape { schema, validator } = shape;
+    for error in validator.iter().flat_map(|validator| validator.iter_errors(value)) {
         let within = error.instance_path().as_str();
         if value.pointer(within).is_some_and(|value| value.is_string() && has_references(value)) {
             continue;

@@ -3,10 +3,10 @@
 use convoke_core::{BoxFuture, Decision, Error, Nature, Question};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{NodeCall, NodeSite, PortType, Ports, Typed};
-use crate::board::INTERRUPTED_NODE;
+use crate::board::{APPROVALS, INTERRUPTED_NODE};
 
 /// Asks a person, and waits: the decision belongs to this node and this time alone.
 pub(super) struct Approval;
@@ -35,8 +35,8 @@ impl Typed for Approval {
         Ports::writing([
             ("approval_status", PortType::String),
             ("approval_request", PortType::Object),
-            ("approval_decision", PortType::String),
             ("approval_comment", PortType::String),
+            (APPROVALS, PortType::Object),
         ])
     }
 
@@ -60,7 +60,9 @@ impl Typed for Approval {
             };
             call.board.take(INTERRUPTED_NODE);
             call.board.set("approval_status", status)?;
-            call.board.set("approval_decision", status)?;
+            let mut approvals: Map<String, Value> = call.board.typed(APPROVALS).unwrap_or_default();
+            approvals.insert(call.id.to_owned(), json!({"status": status, "comment": said}));
+            call.board.set(APPROVALS, approvals)?;
             Ok(call.board.set("approval_comment", said)?)
         })
     }

@@ -3,12 +3,12 @@
 use convoke_core::{BoxFuture, Error, EventKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::ports::output;
 use super::{NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::board::{DEEPEST, LARGEST, size};
-use crate::reference::{at, filled, shown};
+use crate::reference::{at, filled, shown, unfilled};
 use crate::{Board, BoardError, Condition};
 
 /// Fills in a template.
@@ -42,10 +42,20 @@ impl Typed for Template {
 
     fn run<'a>(&'a self, config: TemplateConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let text = filled(&config.template, call.board, &config.output_key)?;
+            let text = written(&config.template, &call, &config.output_key).await?;
             Ok(call.board.set(&config.output_key, text)?)
         })
     }
+}
+
+/// A template filled in; those who listen are told what of it stays as it is.
+async fn written(template: &str, call: &NodeCall<'_>, key: &str) -> Result<String, Error> {
+    let unfilled = unfilled(template, call.board);
+    if !unfilled.is_empty() {
+        let value = json!({"node": call.id, "left": unfilled});
+        call.scope.emit(EventKind::Custom { name: "graph.template_unfilled".to_owned(), value }).await;
+    }
+    Ok(filled(template, call.board, key)?)
 }
 
 /// Writes the answer.
@@ -92,7 +102,7 @@ impl Typed for AnswerNode {
                 let values = config.keys.iter().filter_map(|key| at(call.board, key)).map(shown);
                 values.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
             } else {
-                filled(&config.template, call.board, "answer")?
+                written(&config.template, &call, "answer").await?
             };
             call.board.set("answer", text.clone())?;
             if config.stream {

@@ -1,7 +1,8 @@
 //! Types of nodes by name.
 
 use std::fmt;
-use std::sync::Arc;
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
 
 use convoke_core::{BoxFuture, Error, Nature};
 use schemars::JsonSchema;
@@ -116,11 +117,20 @@ pub(crate) trait Typed: Send + Sync + Sized + 'static {
     fn run<'a>(&'a self, config: Self::Config, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>>;
 }
 
-struct Kind<T>(std::marker::PhantomData<fn() -> T>);
+struct Kind<T> {
+    schema: OnceLock<Arc<Value>>,
+    of: PhantomData<fn() -> T>,
+}
 
 impl<T> Default for Kind<T> {
     fn default() -> Self {
-        Self(std::marker::PhantomData)
+        Self { schema: OnceLock::new(), of: PhantomData }
+    }
+}
+
+impl<T: Typed> Kind<T> {
+    fn shared_schema(&self) -> &Arc<Value> {
+        self.schema.get_or_init(|| Arc::new(convoke_agent::schema_of::<T::Config>()))
     }
 }
 
@@ -130,7 +140,7 @@ impl<T: Typed> NodeType for Kind<T> {
     }
 
     fn schema(&self) -> Value {
-        convoke_agent::schema_of::<T::Config>()
+        Value::clone(self.shared_schema())
     }
 
     fn ports(&self, config: &Value) -> Ports {
@@ -138,7 +148,7 @@ impl<T: Typed> NodeType for Kind<T> {
     }
 
     fn build(&self, site: &NodeSite<'_>) -> Result<Arc<dyn Node>, String> {
-        let (node, schema) = (T::build(site)?, self.schema());
+        let (node, schema) = (T::build(site)?, Arc::clone(self.shared_schema()));
         // Whoever does not look at the board has the same configuration every time.
         let known = (!has_references(site.config)).then(|| config_of::<T>(&schema, site.config));
         Ok(Arc::new(TypedNode { node, schema, known: known.and_then(Result::ok) }))
@@ -147,7 +157,7 @@ impl<T: Typed> NodeType for Kind<T> {
 
 struct TypedNode<T: Typed> {
     node: T,
-    schema: Value,
+    schema: Arc<Value>,
     known: Option<T::Config>,
 }
 

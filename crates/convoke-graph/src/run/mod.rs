@@ -6,6 +6,7 @@
 
 mod branches;
 mod cancel;
+mod count;
 mod graph;
 mod node_step;
 pub(crate) mod schedule;

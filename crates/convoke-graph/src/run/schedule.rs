@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::branches::{Branches, Fork, Lineage};
+use super::count::NodeCount;
 use super::graph::Graph;
 use super::node_step::Activation;
 use super::token::{Token, together};
@@ -38,7 +39,7 @@ pub(super) struct Schedule<'a> {
     pub(super) branches: Branches,
     /// Nodes that were left out instead of being begun, and what is to be told of branches there.
     left_out: Vec<(Scope, Vec<Fork>)>,
-    begun: u64,
+    begun: Arc<NodeCount>,
     last_id: u64,
 }
 
@@ -64,6 +65,7 @@ struct Begun {
     activation: Activation,
     joined: Vec<Fork>,
     within: Option<Value>,
+    count: Arc<NodeCount>,
 }
 
 impl Begun {
@@ -71,7 +73,9 @@ impl Begun {
         if self.scope.has_listeners() {
             Box::pin(self.tell()).await;
         }
-        let result = self.scope.composing().enter(&*self.step, &mut self.activation).await;
+        let composing = self.scope.composing();
+        let work = composing.enter(&*self.step, &mut self.activation);
+        let result = self.count.around(work).await;
         Finished { node: self.node, activation: self.activation, result }
     }
 
@@ -94,7 +98,8 @@ struct Finished {
 /// The error of a graph that ran more nodes than it may.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "graph `{graph}` has run {limit} nodes, as many as it may, and is not done; raise `max_nodes`, or see why its loop does not end"
+    "graph `{graph}` has run {limit} nodes, as many as it may, those of graphs within it included, and is not done; raise its \
+     `max_nodes`, or see why its loop does not end"
 )]
 #[non_exhaustive]
 pub struct NodeBudgetExhausted {
@@ -123,7 +128,7 @@ impl<'a> Schedule<'a> {
             ended: Vec::new(),
             branches: Branches::default(),
             left_out: Vec::new(),
-            begun: 0,
+            begun: NodeCount::of(&graph.compiled.definition.name, graph.compiled.definition.max_nodes),
             last_id: 0,
         }
     }
@@ -217,21 +222,17 @@ impl<'a> Schedule<'a> {
         (1..arrived.len()).for_each(|_| self.taken.leave(node));
         let lineages = arrived.iter().map(|token| &token.lineage).filter(|lineage| !lineage.is_empty());
         let lineages: Vec<Lineage> = lineages.cloned().collect();
-        let merged =
-            self.merge(arrived).map_err(|conflict| Error::from(conflict).in_step(id, self.scope.path()))?;
+        let composing = self.scope.composing();
+        // Nothing is done there, but that is where it went wrong.
+        let failed_here = |error: Error| error.in_step(id, &composing.path_at(&composing.place(id)));
+        let merged = self.merge(arrived).map_err(|conflict| failed_here(conflict.into()))?;
         let Some(mut token) = merged else { return Ok(()) };
         if is_alone {
             token.settle();
             self.base = token.board.clone();
         }
-        let limit = self.graph.compiled.definition.max_nodes;
-        self.begun += 1;
-        if self.begun > limit {
-            let graph = self.graph.compiled.definition.name.clone();
-            return Err(Error::permanent(NodeBudgetExhausted { graph, limit }));
-        }
+        self.begun.begin().map_err(failed_here)?;
         let step = self.graph.steps[node].clone();
-        let composing = self.scope.composing();
         let place = composing.place_after(step.name(), &token.causes);
         let (scope, canceller) = composing.open_branch(&place, &*step)?;
         // What could not be put together, or not be begun, is not accepted.
@@ -261,7 +262,8 @@ impl<'a> Schedule<'a> {
         };
         let activation = Activation { board, iterations, targets: Arc::default() };
         let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
-        self.ready.push(Begun { node, step, scope: scope.clone(), activation, joined, within });
+        let count = Arc::clone(&self.begun);
+        self.ready.push(Begun { node, step, scope: scope.clone(), activation, joined, within, count });
         self.active.insert(node, ActiveNode { token, scope, canceller, left_out: None });
         Ok(())
     }

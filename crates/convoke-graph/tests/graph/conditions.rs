@@ -193,3 +193,43 @@ fn no_expression_panics_or_takes_for_ever() {
         }
     }
 }
+
+#[test]
+fn a_predicate_within_a_predicate_is_about_its_own_items() {
+    let vars =
+        || json!({"items": [{"tags": ["x"]}, {"tags": []}], "tags": [1, 2, 3], "n": [[1, 2], [3]], "max": 5});
+    for condition in [
+        "any(items, any(tags, # > 2))",
+        "all(items, any(tags, # in [1]))",
+        "any(items, any(#.tags, # == 'x'))",
+        "len(filter(n, any(#, # > 2))) == 1",
+        "any(n, {any(#, {# == 2})})",
+        "all(map(n, len(filter(tags, # > 2))), # == 1)",
+        "reduce(tags, # + #acc, 0) == 6",
+        "sum(map(n, len(#))) == 3",
+        "tags | any(# > 2)",
+        "count(tags, # > 1 and # < max) == 2",
+    ] {
+        assert_eq!(holds(condition, vars()), Ok(true), "{condition}");
+    }
+}
+
+#[test]
+fn whole_numbers_that_become_too_large_are_an_error() {
+    let vars = || json!({"big": 9_223_372_036_854_775_807_i64, "x": 4_000_000_000_i64, "id": 9_007_199_254_740_993_i64});
+    for condition in ["big + 1 > 0", "x * x * x > 0", "sum([big, big]) > 0", "-big - 2 < 0"] {
+        let error = holds(condition, vars()).unwrap_err().to_string();
+        assert!(error.contains("become larger than") && error.contains("1.0 * x"), "{condition}: {error}");
+    }
+    for condition in
+        ["1.0 * x * x * x > 0", "x * 2 + 1 == 8000000001", "id == 9007199254740993", "id - 1 < id", "big > 1"]
+    {
+        assert_eq!(holds(condition, vars()), Ok(true), "{condition}");
+    }
+}
+
+#[test]
+fn functions_that_know_the_time_are_refused_with_what_to_do_instead() {
+    let error = Condition::new("now().Hour() > 12").unwrap_err().to_string();
+    assert!(error.contains("knows no clock") && error.contains("`tool` node"), "{error}");
+}

@@ -167,8 +167,8 @@ fn flowcraft_091_unknown_fields_and_types_are_mistakes_with_what_was_meant() {
 
 #[test]
 fn json_and_yaml_are_the_same_graph() {
-    let yaml = "name: g\nentry: a\nnodes:\n  - id: a\n    type: template\n    config: {template: 'Hi {{.name}}'}\nedges:\n  - {from: a, to: __end__}\n";
-    let json = r#"{"name":"g","entry":"a","nodes":[{"id":"a","type":"template","config":{"template":"Hi {{.name}}"}}],"edges":[{"from":"a","to":"__end__"}]}"#;
+    let yaml = "name: g\nentry: a\ninputs: [{name: name}]\nnodes:\n  - id: a\n    type: template\n    config: {template: 'Hi {{.name}}'}\nedges:\n  - {from: a, to: __end__}\n";
+    let json = r#"{"name":"g","entry":"a","inputs":[{"name":"name"}],"nodes":[{"id":"a","type":"template","config":{"template":"Hi {{.name}}"}}],"edges":[{"from":"a","to":"__end__"}]}"#;
     let (one, other) = (read(yaml, &NodeTypes::standard()), read(json, &NodeTypes::standard()));
     assert_eq!(one.0.unwrap().definition(), other.0.unwrap().definition());
     assert!(one.1.is_empty() && other.1.is_empty());

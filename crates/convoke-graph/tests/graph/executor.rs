@@ -66,6 +66,29 @@ async fn flowcraft_121_122_166_a_loop_without_end_is_ended_and_an_exact_fit_is_n
     home.done(exact, json!({})).await;
 }
 
+#[tokio::test]
+async fn iterations_in_one_another_run_no_more_nodes_than_the_whole_graph_may() {
+    let all = json!({"id": "all", "type": "iteration", "config": {"input_key": "item", "graph": "inner"}});
+    let list: Vec<Value> = (0..40).map(Value::from).collect();
+    let innermost = graph(json!([passes("p")]), &[]);
+    let nested = |inner: Value| {
+        let nodes = json!([writes("w", json!({"item": list})), all]);
+        let mut made = graph(nodes, &[("w", "all")]);
+        made["graphs"] = json!({"inner": inner});
+        made
+    };
+    let mut made = nested(nested(nested(innermost)));
+    let error = Home::new().run(made.clone(), json!({})).await.error.unwrap();
+    let used_up = error.downcast_ref::<NodeBudgetExhausted>().unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(used_up.limit, 100);
+    made["graphs"]["inner"]["max_nodes"] = json!(5);
+    let error = Home::new().failed(made, json!({})).await;
+    assert!(
+        error.contains("has run 5 nodes") && error.contains("those of graphs within it included"),
+        "{error}"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn flowcraft_123_a_node_has_its_time() {
     let home = Home::new()

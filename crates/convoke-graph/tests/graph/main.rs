@@ -171,6 +171,12 @@ impl Home {
         self.store.answer(run, &open[0].id, answer).await.unwrap();
     }
 
+    async fn answer_at(&self, run: &RunId, path: &str, answer: Answer) {
+        let open = self.store.questions(Some(run)).await.unwrap();
+        let asked = open.iter().find(|question| question.path.as_str() == path).unwrap();
+        self.store.answer(run, &asked.id, answer).await.unwrap();
+    }
+
     /// The ids of nodes that ran, in the order in which they ended.
     fn ran(&self) -> Vec<String> {
         let ended = |event: Event| match event.kind {

@@ -41,7 +41,12 @@ async fn flowcraft_189_templates_are_filled_in_once() {
     let nodes =
         json!([writes("w", json!({"none": null})), {"id": "t", "type": "template", "config": template}]);
     let board = home.done(graph(nodes, &[("w", "t")]), vars).await;
-    assert_eq!(board.text("template_output"), "Ada||{{.unknown}}|{\"a\":[1]}|{{.name}}|{{ .name }}");
+    assert_eq!(board.text("template_output"), "Ada||{{.unknown}}|{\"a\":[1]}|{{.name}}|Ada");
+    let unfilled = home.heard.custom("graph.template_unfilled");
+    assert_eq!(unfilled, [json!({"node": "t", "left": ["{{.unknown}}"]})], "what stays is said");
+    let template = json!({"template": "{{ .user.name }} {{.user.x}} {{{{.user.name}} {{name}} {{.}} {{"});
+    let board = home.done(one("template", template), json!({"user": {"name": "Ada"}})).await;
+    assert_eq!(board.text("template_output"), "Ada {{.user.x}} {{Ada {{name}} {{.}} {{");
 }
 
 #[tokio::test]
@@ -238,6 +243,120 @@ async fn flowcraft_196_197_199_scripts_are_functions_of_the_board() {
         Some(&json!([2, null, 6])),
         "a result is not left over from the item before"
     );
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
+async fn a_script_ends_in_time_within_functions_of_the_engine_too() {
+    let begun = std::time::Instant::now();
+    let sources = [
+        "const a = []; a.length = 4294967295; a.sort()",
+        "new Array(2 ** 31).join('ab')",
+        "const again = () => { Promise.resolve().then(again) }; again()",
+    ];
+    let runs = sources.map(|source| async move {
+        Home::new().failed(one("script", json!({"source": source})), json!({})).await
+    });
+    for error in futures_util::future::join_all(runs).await {
+        assert!(error.contains("`n`") && error.contains("longer than 5 seconds: have it do less"), "{error}");
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
+async fn what_a_script_cannot_write_is_an_error_and_what_promises_write_is_kept() {
+    let run = |source: &str| {
+        let made = one("script", json!({"source": source}));
+        async move { Home::new().run(made, json!({})).await.completed() }
+    };
+    for (source, said) in [
+        ("board.setVar('f', () => 1)", "variable `f` cannot be kept: there is a function"),
+        ("board.setVar('f', {deep: [Symbol('x')]})", "variable `f` cannot be kept: there is a symbol"),
+        ("board.setVar('f', 0 / 0)", "there is NaN, which is no number"),
+        ("board.setVar('f', new Map([[1, 2]]))", "there is a Map; write Array.from"),
+        ("board.setVar('f', 12n)", "there is a BigInt"),
+        ("board.setVar('f', Promise.resolve(1))", "there is a promise; write to the variable in its `then`"),
+        ("Promise.resolve().then(() => { throw new Error('late') })", "a promise failed: Error: late"),
+        ("(async () => { await null; throw 'later' })()", "a promise failed: later"),
+    ] {
+        let error = run(source).await.unwrap_err().to_string();
+        assert!(error.contains(said), "{source}: {error}");
+    }
+    let board = run("Promise.resolve(1).then((one) => board.setVar('n', one + 1))").await.unwrap();
+    assert_eq!(board.get("n"), Some(&json!(2)));
+    let board = run("(async () => { await null; board.setVar('n', 3); signal.done() })()").await.unwrap();
+    assert_eq!(board.get("n"), Some(&json!(3)));
+    let handled =
+        "const p = Promise.reject(new Error('x')); p.catch((error) => board.setVar('n', error.message))";
+    assert_eq!(run(handled).await.unwrap().text("n"), "x");
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
+async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
+    let source = "const x = 1;\nfunction f() { return board.getVar('nope').length }\nboard.setVar('r', f())";
+    let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;
+    assert!(
+        error.contains("TypeError: cannot read property 'length' of null (line 2 of the script)"),
+        "{error}"
+    );
+    assert!(!error.contains("eval_script") && !error.contains("<input>"), "{error}");
+    let error = Home::new().failed(one("script", json!({"source": "throw {code: 1}"})), json!({})).await;
+    assert!(error.contains("the script failed: {\"code\":1}"), "{error}");
+    let all = "const a = []; for (;;) { a.push(new Array(10000).fill('x')) }";
+    let error = Home::new().failed(one("script", json!({"source": all})), json!({})).await;
+    assert!(error.contains("needs more than 64 MiB"), "{error}");
+}
+
+#[tokio::test]
+async fn approvals_side_by_side_belong_to_their_nodes_and_meet_without_a_conflict() {
+    let made = graph(
+        json!([passes("fork"), {"id": "first", "type": "approval"}, {"id": "second", "type": "approval"}, passes("join")]),
+        &[("fork", "first"), ("fork", "second"), ("first", "join"), ("second", "join")],
+    );
+    for (first, second, together) in [
+        (Answer::approve(), Answer::approve(), "approved"),
+        (Answer::reject("no"), Answer::approve(), "rejected"),
+        (Answer::approve(), Answer::reject("no"), "rejected"),
+    ] {
+        let home = Home::new();
+        let outcome = home.run(made.clone(), json!({})).await;
+        home.answer_at(&outcome.run, "test/first", first).await;
+        home.answer_at(&outcome.run, "test/second", second).await;
+        let board = home.resume(made.clone(), &outcome.run).await.completed().unwrap();
+        assert_eq!(board.text("approval_status"), together);
+        let decided = board.get("approvals").unwrap();
+        assert!(
+            decided["first"]["status"].is_string() && decided["second"]["status"].is_string(),
+            "{decided}"
+        );
+        assert_eq!(board.get("approval_decision"), None, "no document names it");
+    }
+}
+
+#[test]
+fn what_a_template_asks_for_and_nobody_writes_is_warned_of() {
+    let warned = |template: &str| {
+        let mut made = graph(
+            json!([{"id": "t", "type": "template", "config": {"template": template, "output_key": "answer"}}]),
+            &[],
+        );
+        made["inputs"] = json!([{"name": "amount", "type": "number"}, {"name": "user", "type": "object"}]);
+        let (_, findings) = convoke_graph::read(&made.to_string(), &convoke_graph::NodeTypes::standard());
+        findings
+            .into_iter()
+            .map(|finding| format!("{} {:?}", finding.message, finding.help))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(warned("{{.amount}} {{ .amount }} {{.user.name}} {{x}}"), Vec::<String>::new());
+    let typo = warned("{{.amuont}}");
+    assert!(
+        typo[0].contains("`{{.amuont}}` stays as it is") && typo[0].contains("did you mean `amount`?"),
+        "{typo:?}"
+    );
+    let deep = warned("{{.amount.x}}");
+    assert!(deep[0].contains("`amount` is neither a list nor an object"), "{deep:?}");
 }
 
 #[tokio::test]

@@ -140,7 +140,22 @@ async fn reducers_put_values_together() {
     }
     let mut unfit = fork(writes("a", json!({"k": "text"})), writes("b", json!({"k": 2})));
     unfit["merge"] = json!({"k": "sum"});
-    assert!(home.failed(unfit, json!({})).await.contains("conflict over variable `k`"));
+    let outcome = home.run(unfit, json!({})).await;
+    let error = outcome.error.unwrap();
+    assert!(error.to_string().contains("conflict over variable `k`"), "{error}");
+    assert!(error.to_string().contains("The rule `sum` under `merge` puts numbers"), "{error}");
+    let failed: Vec<String> = error.failed_paths().iter().map(|path| path.as_str().to_owned()).collect();
+    assert_eq!(failed, ["test/join"], "where it could not be put together");
+}
+
+#[tokio::test]
+async fn a_union_of_long_lists_has_each_item_once() {
+    let list = |from: u32| (from..from + 20_000).map(|n| json!({"n": n})).collect::<Vec<_>>();
+    let mut made = fork(writes("a", json!({"k": list(0)})), writes("b", json!({"k": list(10_000)})));
+    made["merge"] = json!({"k": "union"});
+    let board = Home::new().done(made, json!({})).await;
+    assert_eq!(board.get("k").unwrap().as_array().unwrap().len(), 30_000);
+    assert_eq!(board.get("k").unwrap()[29_999], json!({"n": 29_999}));
 }
 
 /// Both arms lead to both joins, which are put together in turn: what the arms did must count once.
