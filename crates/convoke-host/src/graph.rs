@@ -1,6 +1,6 @@
 //! Graphs, as the host sees them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Error, RunStatus, Runner, Scope, Workflow, json_text};
@@ -48,7 +48,9 @@ impl DefinitionKind for GraphKind {
     }
 
     fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
-        let (graph, findings) = read_within(source.text(), files, &[]);
+        // Whoever names the file that is read goes round in a circle.
+        let own = std::path::Path::new(source.name()).file_name().and_then(std::ffi::OsStr::to_str);
+        let (graph, findings) = read_within(source.text(), files, own.as_slice());
         (graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>), diagnostics(source, &findings))
     }
 }
@@ -77,8 +79,10 @@ fn read_within(text: &str, files: &dyn Loader, chain: &[&str]) -> (Option<GraphD
 
 /// A file that a node runs.
 fn nested(file: &str, files: &dyn Loader, chain: &[&str]) -> Result<Arc<dyn Definition>, String> {
-    if chain.contains(&file) {
-        return Err("it leads to itself".to_owned());
+    let own = file.strip_prefix("./").unwrap_or(file);
+    if let Some(begins) = chain.iter().position(|before| *before == own) {
+        let circle = [&chain[begins..], &[own]].concat().join(" → ");
+        return Err(format!("it would run itself without end: {circle}"));
     }
     let text = match files.find(file) {
         Ok(PathContent::Text(text)) => text,
@@ -88,7 +92,7 @@ fn nested(file: &str, files: &dyn Loader, chain: &[&str]) -> Result<Arc<dyn Defi
     let wrong =
         |errors: usize| format!("it has {}; `convoke validate {file}` shows them", counted(errors, 0));
     if GraphKind.recognizes(file, text.as_bytes()) {
-        let (graph, findings) = read_within(&text, files, &[chain, &[file]].concat());
+        let (graph, findings) = read_within(&text, files, &[chain, &[own]].concat());
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
         return graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>).ok_or_else(|| wrong(errors));
     }
@@ -197,10 +201,18 @@ impl Definition for GraphDefinition {
         // Where it ended is known better than that something was not over.
         let is_over = history.record.status == RunStatus::Completed
             || history.ending.as_ref().is_some_and(|ending| !ending.failed_at.is_empty());
+        let mut open = HashSet::new();
         if is_over {
-            diagram.items_mut().for_each(|(_, item)| item.mark = Mark::None);
+            for (id, item) in diagram.items_mut().filter(|(_, item)| item.mark == Mark::Active) {
+                item.mark = Mark::None;
+                open.insert(id);
+            }
         }
         history.mark(&mut diagram);
+        for (_, item) in diagram.items_mut().filter(|(id, item)| open.contains(id) && item.mark == Mark::Done)
+        {
+            (item.mark, item.note) = (Mark::None, "not finished".to_owned());
+        }
         Some(diagram)
     }
 
@@ -277,6 +289,9 @@ impl EquippedDefinition for EquippedGraph {
         let mut inputs: Map<String, Value> =
             values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
         let memory = if self.remembers { inputs.remove(MEMORY) } else { None };
+        if let Some(name) = memory.as_ref().and_then(Value::as_str) {
+            convoke_tools::memory::check_name(name).map_err(|error| vec![format!("`{MEMORY}`: {error}")])?;
+        }
         let mut board = self.graph.begin(inputs).map_err(|error| error.problems)?;
         if let Some(name) = memory.as_ref().and_then(Value::as_str) {
             board.remember_as(name);

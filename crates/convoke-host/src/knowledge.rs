@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convoke_config::Config;
 use convoke_core::{BoxFuture, Error, Passage, Retriever, RetrieverSource, Tool};
-use convoke_knowledge::{KNOWLEDGE_SEARCH, Knowledge, knowledge_search, knowledge_search_in};
+use convoke_knowledge::{KNOWLEDGE_SEARCH, Knowledge, KnowledgeError, knowledge_search, knowledge_search_in};
 use convoke_tools::embedding::LazyEmbedder;
 
 use crate::{Host, HostError, models};
@@ -25,6 +25,12 @@ pub(crate) fn source(config: &Config) -> Option<RetrieverSource> {
     let knowledge = of(config)?;
     Some(Arc::new(move |name| {
         let name = Some(name).filter(|name| !name.is_empty());
+        if let Err(missing) = knowledge.check(name) {
+            return Err(match missing {
+                KnowledgeError::Missing { name, .. } => absent_collection(&name),
+                other => other.to_string(),
+            });
+        }
         Ok(Arc::new(knowledge.retriever(name)) as Arc<dyn Retriever>)
     }))
 }
@@ -61,18 +67,21 @@ pub(crate) async fn tools(config: &Config, notes: &mut Vec<String>) -> Vec<Arc<d
 
 /// Why a tool that looks things up is not there. `None` if it is no such tool.
 pub(crate) fn why_absent(tool: &str) -> Option<String> {
-    let name = match tool.strip_prefix(KNOWLEDGE_SEARCH)? {
-        "" => {
-            return Some(
-                "this project has no knowledge yet; `convoke knowledge add NAME PATH` makes some".to_owned(),
-            );
-        }
-        name => name.strip_prefix('_')?,
-    };
-    Some(format!(
-        "this project has no knowledge named `{name}`; `convoke knowledge add {name} PATH` makes it, and `convoke knowledge list` \
-         lists what there is"
-    ))
+    Some(match tool.strip_prefix(KNOWLEDGE_SEARCH)? {
+        "" => absent_collection(""),
+        name => absent_collection(name.strip_prefix('_')?),
+    })
+}
+
+/// What is said where a collection is not there; without a name, where there is none.
+fn absent_collection(name: &str) -> String {
+    match name {
+        "" => "this project has no knowledge yet; `convoke knowledge add NAME PATH` makes some".to_owned(),
+        name => format!(
+            "this project has no knowledge named `{name}`; `convoke knowledge add {name} PATH` makes it, and `convoke knowledge list` \
+             lists what there is"
+        ),
+    }
 }
 
 impl Host {

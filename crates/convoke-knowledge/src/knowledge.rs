@@ -163,6 +163,22 @@ impl Knowledge {
         }
     }
 
+    /// Checks that there is a collection, or, without a name, that there is any. Blocks for a moment.
+    ///
+    /// # Errors
+    /// If there is none, or the database fails.
+    pub fn check(&self, name: Option<&str>) -> Result<(), KnowledgeError> {
+        let others = match self.file.try_exists() {
+            Ok(false) => Vec::new(),
+            _ => self.database.read(store::names)?,
+        };
+        let is_there = name.map_or(!others.is_empty(), |name| others.iter().any(|other| other == name));
+        match is_there {
+            true => Ok(()),
+            false => Err(KnowledgeError::Missing { name: name.unwrap_or_default().to_owned(), others }),
+        }
+    }
+
     /// Returns what finds passages in this one collection, or in the only one there is.
     #[must_use]
     pub fn retriever(&self, name: Option<&str>) -> CollectionRetriever {

@@ -184,6 +184,65 @@ fn what_is_wrong_with_a_file_that_a_graph_runs_is_said() {
     assert!(seen.contains("`daily-plan.agent` cannot be run as part of this graph"), "{seen}");
     let seen = stderr(&place.convoke(&["validate", "inner.graph.yaml"]));
     assert!(seen.contains("error[bad-workflow]") && seen.contains("inner.graph.yaml:4:"), "{seen}");
+    assert!(seen.contains("it would run itself without end: inner.graph.yaml → inner.graph.yaml"), "{seen}");
+}
+
+#[test]
+fn a_memory_whose_name_has_a_line_break_is_refused_before_the_run_begins() {
+    let place = Place::empty();
+    place.write("echo.graph.yaml", "name: echo\nentry: a\nnodes:\n  - {id: a, type: answer, config: {keys: [query]}}\n");
+    let refused = place.convoke(&["run", "echo.graph.yaml", "-i", "query=x", "-i", "memory=a\nb"]);
+    let seen = stderr(&refused);
+    assert!(!refused.status.success() && seen.contains("there is a line break in it"), "{seen}");
+    assert!(stdout(&place.convoke(&["runs"])).is_empty(), "nothing was begun");
+}
+
+const CONFLICT: &str = "name: merge
+entry: f
+nodes:
+  - {id: f, type: passthrough}
+  - {id: a, type: assigner, config: {assignments: [{target: x, value: 1}]}}
+  - {id: b, type: assigner, config: {assignments: [{target: x, value: 2}]}}
+  - {id: j, type: passthrough}
+edges: [{from: f, to: a}, {from: f, to: b}, {from: a, to: j}, {from: b, to: j}]
+";
+
+#[test]
+fn a_join_that_failed_by_a_conflict_is_drawn_as_failed_and_the_hint_says_how_to_go_on() {
+    let place = Place::empty();
+    place.write("merge.graph.yaml", CONFLICT);
+    let failed = stderr(&place.convoke(&["run", "merge.graph.yaml", "--id", "one"]));
+    assert!(failed.contains("step `j` failed: branches conflict over variable `x`"), "{failed}");
+    assert!(failed.contains("change the file, and go on with `convoke resume one --changed-file`"), "{failed}");
+    let chart = stdout(&place.convoke(&["show", "one", "--format", "mermaid"]));
+    assert!(chart.contains("j<br/>passthrough<br/>✗ failed") && chart.contains("a<br/>assigner<br/>✓"), "{chart}");
+    place.write("merge.graph.yaml", &CONFLICT.replace("nodes:", "merge: {x: sum}\nanswer_key: x\nnodes:"));
+    let resumed = place.convoke(&["resume", "one", "--changed-file"]);
+    assert!(resumed.status.success() && stdout(&resumed).trim() == "3", "{}", stderr(&resumed));
+}
+
+const WITHDRAWN: &str = "name: withdrawn
+entry: f
+nodes:
+  - {id: f, type: passthrough}
+  - {id: a, type: approval, config: {prompt: A?}}
+  - {id: b, type: approval, config: {prompt: B?}}
+  - {id: q, type: script, config: {source: throw new Error('x')}}
+  - {id: j, type: passthrough}
+edges: [{from: f, to: a}, {from: f, to: b}, {from: a, to: q}, {from: q, to: j}, {from: b, to: j}]
+";
+
+#[test]
+fn an_approval_that_was_withdrawn_is_not_drawn_as_done() {
+    let place = Place::empty();
+    place.write("withdrawn.graph.yaml", WITHDRAWN);
+    let asked = stderr(&place.convoke(&["run", "withdrawn.graph.yaml", "--id", "one", "--no-input"]));
+    let (_, of_a) = asked.split_once("A?\n    convoke answer one ").unwrap_or_else(|| panic!("{asked}"));
+    let question = of_a.split(' ').next().unwrap();
+    place.convoke(&["answer", "one", question, "--approve", "--resume"]);
+    let chart = stdout(&place.convoke(&["show", "one", "--format", "mermaid"]));
+    assert!(chart.contains("a<br/>approval<br/>✓") && chart.contains("q<br/>script<br/>✗ failed"), "{chart}");
+    assert!(chart.contains("b<br/>approval<br/>not finished"), "{chart}");
 }
 
 #[test]
@@ -193,7 +252,9 @@ fn a_node_searches_the_knowledge_of_the_project_and_the_run_is_drawn() {
     place.write("flow.graph.yaml", KNOWING);
     let run = ["run", "flow.graph.yaml", "-i", "query=days of leave"];
     let missing = place.convoke(&run);
-    assert!(!missing.status.success() && stderr(&missing).contains("handbook"), "{}", stderr(&missing));
+    let seen = stderr(&missing);
+    assert!(!missing.status.success() && seen.contains("`convoke knowledge add handbook PATH` makes it"), "{seen}");
+    assert!(stdout(&place.convoke(&["runs"])).is_empty(), "nothing was begun");
     assert!(place.convoke(&["knowledge", "add", "handbook", "docs"]).status.success());
     let found = place.convoke(&run);
     assert!(stdout(&found).contains("thirty days of leave"), "{}{}", stdout(&found), stderr(&found));

@@ -29,7 +29,7 @@ use crate::database::{Database, FileSchema};
 use crate::embedding::LazyEmbedder;
 
 pub use remarks::RememberedConversation;
-pub use session::ConversationMemory;
+pub use session::{ConversationMemory, check_name};
 pub use tools::all;
 
 const LAYOUT: FileSchema = FileSchema {

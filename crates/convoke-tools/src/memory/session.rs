@@ -42,14 +42,31 @@ impl Memory {
     /// # Errors
     /// If the name is empty, too long, or has control characters in it.
     pub fn session(&self, name: &str) -> Result<ConversationMemory, StorageError> {
-        let is_fit = !name.trim().is_empty() && name.chars().count() <= LONGEST_NAME;
-        match is_fit && !name.contains(char::is_control) {
-            true => Ok(ConversationMemory { memory: self.clone(), name: name.into() }),
-            false => Err(StorageError::Unfit(format!(
-                "{name:?} is not a name for a memory: use one to {LONGEST_NAME} characters"
-            ))),
-        }
+        check_name(name)?;
+        Ok(ConversationMemory { memory: self.clone(), name: name.into() })
     }
+}
+
+/// Checks the name of a conversation.
+///
+/// # Errors
+/// What is wrong with it, if it is empty, too long, or has control characters in it.
+pub fn check_name(name: &str) -> Result<(), StorageError> {
+    let problem = if name.trim().is_empty() {
+        "there is nothing in it"
+    } else if name.chars().count() > LONGEST_NAME {
+        "it is too long"
+    } else if name.contains(['\n', '\r']) {
+        "there is a line break in it"
+    } else if name.contains(char::is_control) {
+        "there is a control character in it"
+    } else {
+        return Ok(());
+    };
+    let shown: String = name.chars().take(LONGEST_NAME).collect();
+    Err(StorageError::Unfit(format!(
+        "{shown:?} is not a name for a memory: {problem}; use one to {LONGEST_NAME} characters in one line"
+    )))
 }
 
 impl Memories for Memory {

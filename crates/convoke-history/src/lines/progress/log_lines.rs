@@ -235,6 +235,10 @@ impl LogLines {
                 let notes = notes.filter_map(Value::as_str).map(short).collect::<Vec<_>>().join("; ");
                 Some((Tone::Caution, format!("{}: changes not taken over{}", row.name, after(&notes))))
             }
+            "graph.template_unfilled" => {
+                let line = format!("{}: left as it is: {}", row.name, comma_list(value.get("left")));
+                Some((Tone::Caution, line))
+            }
             "context_cut" => {
                 let parts = value.get("parts").and_then(Value::as_array).map_or(0, Vec::len) as u64;
                 let line = format!("{}: {} shortened to fit", row.name, human::count(parts, "part"));
