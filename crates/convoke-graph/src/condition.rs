@@ -189,7 +189,9 @@ impl Condition {
     /// Understands an expression that may have any value.
     pub(crate) fn expression(text: &str) -> Result<Self, ConditionError> {
         let scanned = scan(text).map_err(|problem| invalid(text, problem))?;
-        let program = expr::compile(&scanned.text)
+        // The parser panics at objects that hold more than what is written in them.
+        let program = std::panic::catch_unwind(|| expr::compile(&scanned.text))
+            .map_err(|_| invalid(text, "an object in it holds only texts, numbers, booleans and nil"))?
             .map_err(|error| invalid(text, unread(&scanned.text, &error.to_string())))?;
         let Scanned { names, computes, bits, .. } = scanned;
         Ok(Self { text: text.to_owned(), program, names, computes, bits })

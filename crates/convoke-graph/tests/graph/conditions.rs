@@ -233,3 +233,11 @@ fn functions_that_know_the_time_are_refused_with_what_to_do_instead() {
     let error = Condition::new("now().Hour() > 12").unwrap_err().to_string();
     assert!(error.contains("knows no clock") && error.contains("`tool` node"), "{error}");
 }
+
+#[test]
+fn a_variable_in_an_object_is_an_error_and_ends_nothing() {
+    for condition in ["{'v': x}.v == 1", "map(list, {'v': #}) == []"] {
+        let error = Condition::new(condition).unwrap_err().to_string();
+        assert!(error.contains("an object in it holds only"), "{condition}: {error}");
+    }
+}
