@@ -11,7 +11,11 @@ use crate::terminal::Output;
 pub(super) fn run(wanted: &Verify, output: &mut Output) -> Result<(), Failure> {
     let package = Package::open(&wanted.file)?;
     let verification = package.verify(&super::trust(wanted.key.as_deref())?);
-    output.show(&VerifiedPackage { package: &package, verification: &verification, files: package.list()? })?;
+    output.show(&VerifiedPackage {
+        package: &package,
+        verification: &verification,
+        files: package.list()?,
+    })?;
     let failure = FailureReport::failed(format!("{} is not verified", wanted.file.display()));
     Err(match verification {
         Verification::Verified { .. } => return Ok(()),

@@ -190,7 +190,10 @@ fn what_is_wrong_with_a_file_that_a_graph_runs_is_said() {
 #[test]
 fn a_memory_whose_name_has_a_line_break_is_refused_before_the_run_begins() {
     let place = Place::empty();
-    place.write("echo.graph.yaml", "name: echo\nentry: a\nnodes:\n  - {id: a, type: answer, config: {keys: [query]}}\n");
+    place.write(
+        "echo.graph.yaml",
+        "name: echo\nentry: a\nnodes:\n  - {id: a, type: answer, config: {keys: [query]}}\n",
+    );
     let refused = place.convoke(&["run", "echo.graph.yaml", "-i", "query=x", "-i", "memory=a\nb"]);
     let seen = stderr(&refused);
     assert!(!refused.status.success() && seen.contains("there is a line break in it"), "{seen}");
@@ -213,9 +216,15 @@ fn a_join_that_failed_by_a_conflict_is_drawn_as_failed_and_the_hint_says_how_to_
     place.write("merge.graph.yaml", CONFLICT);
     let failed = stderr(&place.convoke(&["run", "merge.graph.yaml", "--id", "one"]));
     assert!(failed.contains("step `j` failed: branches conflict over variable `x`"), "{failed}");
-    assert!(failed.contains("change the file, and go on with `convoke resume one --changed-file`"), "{failed}");
+    assert!(
+        failed.contains("change the file, and go on with `convoke resume one --changed-file`"),
+        "{failed}"
+    );
     let chart = stdout(&place.convoke(&["show", "one", "--format", "mermaid"]));
-    assert!(chart.contains("j<br/>passthrough<br/>✗ failed") && chart.contains("a<br/>assigner<br/>✓"), "{chart}");
+    assert!(
+        chart.contains("j<br/>passthrough<br/>✗ failed") && chart.contains("a<br/>assigner<br/>✓"),
+        "{chart}"
+    );
     place.write("merge.graph.yaml", &CONFLICT.replace("nodes:", "merge: {x: sum}\nanswer_key: x\nnodes:"));
     let resumed = place.convoke(&["resume", "one", "--changed-file"]);
     assert!(resumed.status.success() && stdout(&resumed).trim() == "3", "{}", stderr(&resumed));
@@ -253,7 +262,10 @@ fn a_node_searches_the_knowledge_of_the_project_and_the_run_is_drawn() {
     let run = ["run", "flow.graph.yaml", "-i", "query=days of leave"];
     let missing = place.convoke(&run);
     let seen = stderr(&missing);
-    assert!(!missing.status.success() && seen.contains("`convoke knowledge add handbook PATH` makes it"), "{seen}");
+    assert!(
+        !missing.status.success() && seen.contains("`convoke knowledge add handbook PATH` makes it"),
+        "{seen}"
+    );
     assert!(stdout(&place.convoke(&["runs"])).is_empty(), "nothing was begun");
     assert!(place.convoke(&["knowledge", "add", "handbook", "docs"]).status.success());
     let found = place.convoke(&run);

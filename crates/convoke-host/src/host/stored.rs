@@ -77,7 +77,8 @@ impl Host {
     ) -> Result<PreparedRun, HostError> {
         let definition = Arc::clone(loaded.valid()?);
         let changed = kept.clone().with_options(options, || RunOrigin::here(&self.config));
-        let mut manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..changed };
+        let mut manifest =
+            Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..changed };
         let is_retold = manifest != kept;
         let secrets = options.secrets.clone();
         for name in manifest.fingerprints.differing(&secrets) {
