@@ -225,7 +225,7 @@ fn a_join_that_failed_by_a_conflict_is_drawn_as_failed_and_the_hint_says_how_to_
         chart.contains("j<br/>passthrough<br/>✗ failed") && chart.contains("a<br/>assigner<br/>✓"),
         "{chart}"
     );
-    place.write("merge.graph.yaml", &CONFLICT.replace("nodes:", "merge: {x: sum}\nanswer_key: x\nnodes:"));
+    place.write("merge.graph.yaml", CONFLICT.replace("nodes:", "merge: {x: sum}\nanswer_key: x\nnodes:"));
     let resumed = place.convoke(&["resume", "one", "--changed-file"]);
     assert!(resumed.status.success() && stdout(&resumed).trim() == "3", "{}", stderr(&resumed));
 }
