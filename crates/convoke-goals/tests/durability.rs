@@ -325,3 +325,89 @@ async fn a_run_is_told_of_the_folder_as_it_was_when_it_began() {
         }
     }
 }
+
+/// A goal with tools and this many turns, for each of these models in turn: the first is started with, the others resume.
+async fn with_limits(turns: &[(Option<u32>, &ScriptedModel)]) -> Vec<Outcome<GoalState>> {
+    let looks = Arc::default();
+    let run: RunId = "limited".parse().unwrap();
+    let runtime = Runtime::builder().shared_store(Arc::new(MemoryStore::new())).build();
+    let mut outcomes = Vec::new();
+    for (number, (max_turns, model)) in turns.iter().enumerate() {
+        let mut equipment = equipment(model, &looks);
+        equipment.max_turns = *max_turns;
+        let tree = Workflow::new("w").sequence(Sequence::new("s").goal(Goal::new("g", "Do")));
+        let workflow = tree.prepare(&equipment).unwrap().workflow();
+        outcomes.push(match number {
+            0 => runtime.start(&workflow, GoalState::default()).id(run.clone()).await.unwrap(),
+            _ => runtime.resume(&workflow, run.clone()).await.unwrap(),
+        });
+    }
+    outcomes
+}
+
+/// A model that calls a tool so often, the call another each time, whether it may or not, and then answers.
+fn caller(calls: usize) -> ScriptedModel {
+    ScriptedModel::builder()
+        .otherwise(Reply::with(move |request| {
+            let made: usize = request.messages.iter().map(|message| message.results().count()).sum();
+            match made < calls {
+                true => Reply::tool("look", json!({"text": made.to_string()})),
+                false => "answer".into(),
+            }
+        }))
+        .build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_goal_without_an_answer_at_its_turn_limit_is_asked_for_its_last_turn_anew() {
+    let (stubborn, other) = (caller(99), caller(0));
+    let outcomes = with_limits(&[(Some(3), &stubborn), (Some(3), &stubborn), (Some(3), &other)]).await;
+    let [failed, again, done] = outcomes.try_into().unwrap();
+    for failed in [failed, again] {
+        assert_eq!(failed.status, RunStatus::Failed);
+        let error = failed.error.unwrap().to_string();
+        assert!(error.contains("it reached its limit of 3 turns"), "{error}");
+    }
+    assert_eq!((stubborn.calls(), other.calls()), (4, 1), "the last turn only");
+    assert_eq!(text(&completed(done), "g"), "answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_limit_that_is_raised_when_a_failed_run_is_resumed_holds_from_then_on() {
+    let model = caller(99);
+    let finishes = caller(9);
+    // Raised twice; what was raised stays raised, whatever is said later.
+    let outcomes =
+        with_limits(&[(Some(3), &model), (Some(5), &model), (Some(3), &model), (Some(20), &finishes)]).await;
+    let said: Vec<String> = outcomes
+        .iter()
+        .map(|outcome| outcome.error.as_ref().map(ToString::to_string).unwrap_or_default())
+        .collect();
+    for (said, turns) in said.iter().zip([3, 5, 5]) {
+        assert!(said.contains(&format!("it reached its limit of {turns} turns")), "{said}");
+    }
+    assert_eq!((model.calls(), finishes.calls()), (3 + 3 + 1, 6));
+    assert_eq!(text(&completed(outcomes.into_iter().last().unwrap()), "g"), "answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_turn_that_was_made_before_the_limit_was_raised_stays_the_last() {
+    use convoke_core::{ModelError, ModelErrorKind};
+    let overloaded = || Reply::error(ModelError::new(ModelErrorKind::Overloaded, "too much"));
+    let look = |text: &str| Reply::tool("look", json!({"text": text}));
+    let model =
+        ScriptedModel::builder().replies([look("a"), "first".into(), overloaded(), "second".into()]).build();
+    let looks = Arc::default();
+    let runtime = Runtime::builder().shared_store(Arc::new(MemoryStore::new())).build();
+    let prepared = |turns| {
+        let mut equipment = equipment(&model, &looks);
+        equipment.max_turns = Some(turns);
+        let goals = Sequence::new("s").goal(Goal::new("a", "First")).goal(Goal::new("b", "Second"));
+        Workflow::new("w").sequence(goals).prepare(&equipment).unwrap().workflow()
+    };
+    let run: RunId = "kept".parse().unwrap();
+    let failed = runtime.start(&prepared(2), GoalState::default()).id(run.clone()).await.unwrap();
+    assert_eq!(failed.status, RunStatus::Failed);
+    let state = completed(runtime.resume(&prepared(9), run).await.unwrap());
+    assert_eq!((text(&state, "a"), text(&state, "b")), ("first".to_owned(), "second".to_owned()));
+}

@@ -145,7 +145,8 @@ impl Manifest {
             equipment.human.audience.clone_from(&answers.by);
             equipment.human.expiry = answers.within;
         }
-        equipment.max_turns = self.turns_per_goal.or(equipment.max_turns);
+        // A limit that was raised since holds for the turns that are yet to come.
+        equipment.max_turns = self.turns_per_goal.max(equipment.max_turns);
         equipment.workspace.clone_from(&self.workspace);
         equipment.secrets = secrets;
         equipment.tools_on_demand = true;

@@ -71,6 +71,7 @@ impl AgentBuilder {
             on_demand: None,
             params: ModelParams::default(),
             max_turns: MaxTurns::Default,
+            raised_turns: None,
             max_calls_per_reply: Some(Agent::DEFAULT_MAX_CALLS_PER_REPLY),
             timeout: None,
             tool_timeout: Some(Agent::DEFAULT_TOOL_TIMEOUT),
@@ -147,6 +148,13 @@ impl AgentBuilder {
     /// Sets how many turns it has, the last one without tools included; `None` means as many as it takes. 10 otherwise.
     pub fn max_turns(mut self, turns: impl Into<Option<u32>>) -> Self {
         self.agent.max_turns = MaxTurns::Explicit(turns.into());
+        self
+    }
+
+    /// Sets how many turns it has once those of [`max_turns`](Self::max_turns) are over, if these are more. A run that goes on with
+    /// a raised limit keeps the last turns that were made before it was raised.
+    pub fn raised_turns(mut self, turns: impl Into<Option<u32>>) -> Self {
+        self.agent.raised_turns = turns.into();
         self
     }
 

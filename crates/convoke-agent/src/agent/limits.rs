@@ -82,7 +82,7 @@ pub(super) fn admit(
     turn: &Scope,
     past: bool,
     number: u32,
-    progress: &AgentProgress,
+    progress: &mut AgentProgress,
 ) -> Result<Admission, Error> {
     let params = agent.params.overridden_by(&turn.settings().params);
     let output = params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from);
@@ -90,7 +90,7 @@ pub(super) fn admit(
     let set_aside =
         model.highest_price().map_or(0, |price| price.of(&Usage::tokens(reading, output)).as_micros());
     let squeeze = squeeze(turn, past, progress, Needs { reading, set_aside })?;
-    let max_turns = agent.max_turns().unwrap_or(u32::MAX);
+    let max_turns = max_turns(agent, turn, past, number, progress)?;
     // Without tools the first turn is like any last one: there is nothing to take away, and nothing to tell.
     let has_work = number > 1 || agent.works_with_tools();
     Ok(match (squeeze, progress.limit) {
@@ -101,6 +101,31 @@ pub(super) fn admit(
         (Some(Squeeze::LastTurn), None) if has_work => Admission::Last(Limit::Budget),
         _ => Admission::Ordinary,
     })
+}
+
+/// How many turns there are. The limit may have been raised since the run began: a last turn that was made before that stays the
+/// last, and one that is yet to be made is the last no more. That is written down, for a run that goes on once more.
+fn max_turns(
+    agent: &Agent,
+    turn: &Scope,
+    past: bool,
+    number: u32,
+    progress: &mut AgentProgress,
+) -> Result<u32, Error> {
+    let max_turns = progress.raised_turns.or(agent.max_turns()).unwrap_or(u32::MAX);
+    if number != max_turns {
+        return Ok(max_turns);
+    }
+    // At a place of its own: journals of runs that did not know of it stay as they are.
+    let limit = turn.composing().leaf_child("turn_limit");
+    let mut decision = limit.composing().decision::<u32>("raised")?;
+    let raised = match (decision.made(), agent.raised_turns) {
+        (Some(raised), _) => Some(raised),
+        (None, Some(raised)) if !past && raised > max_turns => Some(decision.make(raised)?),
+        (None, _) => None,
+    };
+    progress.raised_turns = raised.or(progress.raised_turns);
+    Ok(raised.unwrap_or(max_turns))
 }
 
 /// Takes the turn from the budget, and says whether another one will be possible.

@@ -96,6 +96,7 @@ pub struct Agent {
     on_demand: Option<OnDemand>,
     params: ModelParams,
     max_turns: MaxTurns,
+    raised_turns: Option<u32>,
     max_calls_per_reply: Option<u32>,
     timeout: Option<Duration>,
     tool_timeout: Option<Duration>,

@@ -19,6 +19,8 @@ pub(super) struct AgentProgress {
     pub(super) repeats: Repeats,
     /// A limit that was reached: the next turn is the last.
     pub(super) limit: Option<Limit>,
+    /// How many turns there are since the limit was raised.
+    pub(super) raised_turns: Option<u32>,
     /// The calls of this turn that time ran out on.
     pub(super) unfinished: Vec<usize>,
 }
@@ -35,6 +37,7 @@ impl AgentProgress {
             stop: None,
             repeats: Repeats::new(repeat_limit),
             limit: None,
+            raised_turns: None,
             unfinished: Vec::new(),
         }
     }

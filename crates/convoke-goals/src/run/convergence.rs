@@ -175,8 +175,10 @@ pub(super) fn limit(name: &str, within: &Within<Name>, state: &GoalState) -> Res
             })?
         }
     };
-    u32::try_from(value)
-        .ok()
-        .filter(|value| *value > 0)
-        .ok_or_else(|| GoalError::WithinTooSmall { name: name.to_owned(), value }.into())
+    let name = || name.to_owned();
+    match u32::try_from(value) {
+        Ok(times) if times > 0 => Ok(times),
+        Err(_) if value > 0 => Err(GoalError::WithinTooLarge { name: name(), value }.into()),
+        _ => Err(GoalError::WithinTooSmall { name: name(), value }.into()),
+    }
 }

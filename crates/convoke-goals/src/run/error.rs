@@ -38,6 +38,14 @@ pub enum GoalError {
         /// What it is.
         value: String,
     },
+    /// How often to improve is more than anybody can count.
+    #[error("`{name}`: 'within' must be at most {}, and it is {value}", u32::MAX)]
+    WithinTooLarge {
+        /// The convergence or loop.
+        name: String,
+        /// What it is.
+        value: i64,
+    },
     /// How often to improve is never.
     #[error("`{name}`: 'within' must be > 0, and it is {value}")]
     WithinTooSmall {
@@ -122,6 +130,10 @@ impl From<GoalError> for Error {
             // The same question may well get an answer.
             GoalError::Empty { .. } | GoalError::MissingOutput { .. } => {
                 Self::unusable_reply(CategorisedError::new(Category::Transient, error))
+            }
+            // A run that is resumed asks for the last reply once more, perhaps of another model or with a limit that was raised.
+            GoalError::Incomplete { .. } => {
+                Self::unusable_reply(CategorisedError::new(Category::Permanent, error))
             }
             // A run that is resumed asks whoever did not give the value once more.
             GoalError::NoValue { ref variable, .. } => {

@@ -5,7 +5,7 @@ use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Toolset};
 use super::called_tools::CalledTools;
 use super::fan_out::MemberAnswer;
 use super::goal::Pursuit;
-use super::worker::{WorkResult, Worker};
+use super::worker::{TurnLimit, WorkResult, Worker};
 use super::workflow_context::borrowed;
 use crate::context::{Guidance, Role, SystemParts, synthesis, system};
 use crate::skills::SkillShelf;
@@ -94,7 +94,7 @@ impl Step<WorkResult> for Synthesis<'_> {
                 ),
                 outputs: &goal.outputs,
                 converging: false,
-                max_turns: 1,
+                max_turns: TurnLimit { turns: 1, raised: None },
                 rules: around.rules,
                 commands: around.equipment.commands.clone(),
                 called: CalledTools::default(),

@@ -40,7 +40,7 @@ pub(super) struct Worker<'a> {
     pub(super) outputs: &'a [Output],
     /// It may say that nothing is left to improve.
     pub(super) converging: bool,
-    pub(super) max_turns: u32,
+    pub(super) max_turns: TurnLimit,
     /// The rules the run was begun under.
     pub(super) rules: Rules,
     /// Who reads command lines.
@@ -49,6 +49,26 @@ pub(super) struct Worker<'a> {
     pub(super) called: CalledTools,
     /// Told of every call it makes, for when it fails and leaves nothing else behind.
     pub(super) watched: Option<CalledTools>,
+}
+
+/// How many turns somebody has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TurnLimit {
+    /// As the run was begun.
+    pub(super) turns: u32,
+    /// As it goes on now, if that is more.
+    pub(super) raised: Option<u32>,
+}
+
+impl TurnLimit {
+    /// What is left of it after so many turns.
+    fn after(self, used: u32) -> Self {
+        let left = |turns: u32| turns.saturating_sub(used);
+        let raised = self.raised.map(left);
+        // Whoever had more than there were at first had those of the raised limit.
+        let turns = if used > self.turns { raised.unwrap_or(0) } else { left(self.turns) };
+        Self { turns, raised: raised.filter(|raised| *raised > turns) }
+    }
 }
 
 /// The result of a worker, or of several together.
@@ -121,12 +141,13 @@ impl Worker<'_> {
         let mut turns = self.max_turns;
         loop {
             let result = self.agent(turns, &taken_up)?.run(scope, messages).await?;
-            turns = turns.saturating_sub(result.turns);
+            turns = turns.after(result.turns);
             tools_called(&result, &mut product.tools);
             product.text = result.text();
             product.incomplete = incomplete(&result);
             product.unhindered = is_unhindered(&result);
-            if result.stop == AgentStop::BudgetExhausted && product.text.trim().is_empty() && turns > 0 {
+            if result.stop == AgentStop::BudgetExhausted && product.text.trim().is_empty() && turns.turns > 0
+            {
                 // There is nothing to end with. It fails as whatever needs more than there is; a run that is resumed with
                 // more goes on from here.
                 if let Some(exhausted) = scope.composing().used_up() {
@@ -145,8 +166,8 @@ impl Worker<'_> {
             else {
                 return Ok(product);
             };
-            if turns == 0 {
-                product.incomplete = Some(format!("it reached its limit of {} turns", self.max_turns));
+            if turns.turns == 0 {
+                product.incomplete = Some(format!("it reached its limit of {} turns", self.max_turns.turns));
                 return Ok(product);
             }
             events::skill_loaded(scope, self.name, &skill.name).await;
@@ -154,14 +175,15 @@ impl Worker<'_> {
         }
     }
 
-    fn agent(&self, turns: u32, taken_up: &ActiveSkills) -> Result<Agent, Error> {
+    fn agent(&self, turns: TurnLimit, taken_up: &ActiveSkills) -> Result<Agent, Error> {
         let mut agent = Agent::builder(self.name)
             .system(self.system.as_str())
             .shared_model(Arc::clone(&self.model))
             .tools(self.tools.clone())
             .on_demand(self.on_demand.iter().cloned())
             .params(self.settings.params.clone())
-            .max_turns(turns);
+            .max_turns(turns.turns)
+            .raised_turns(turns.raised);
         let (limited, watched) = (!self.skills.is_empty(), self.watched.clone());
         if limited {
             let marks = taken_up.clone();

@@ -9,6 +9,7 @@ use convoke_steps::Chain;
 
 use super::called_tools::CalledTools;
 use super::error::GoalError;
+use super::worker::TurnLimit;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
 use crate::context::{
@@ -182,10 +183,11 @@ impl WorkflowContext {
 
     /// How many turns somebody has: what is said for everybody, or else what is usual, or more if a budget of theirs says
     /// more.
-    pub(super) fn turns_of(&self, settings: &WorkerSettings, usual: u32) -> u32 {
+    pub(super) fn turns_of(&self, settings: &WorkerSettings, usual: u32) -> TurnLimit {
         let budget = settings.turns.filter(|_| self.rules.raise_turns());
         let budget = budget.map_or(0, |turns| u32::try_from(turns).unwrap_or(u32::MAX));
-        self.max_turns.unwrap_or(usual.max(budget))
+        let turns = self.max_turns.unwrap_or(usual.max(budget));
+        TurnLimit { turns, raised: self.equipment.max_turns.filter(|now| *now > turns) }
     }
 
     /// The model somebody works with.
