@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::{
     Activation, ComposedWork, InvalidComposition, InvalidMachine, Machine, MachineState, Refusal, Situation,
-    Stage, Validator,
+    Stage, Validator, clients_of,
 };
 use crate::pack::model::{Parameters, SkillSource};
 use crate::pack::{self, AGENT, CompiledPack, CompiledPrompt, Judgement, Moment};
@@ -301,6 +301,10 @@ impl Stage for PackStage {
 
     fn composition(&self, name: &str) -> Option<ComposedWork> {
         self.compositions.get(name)?.as_ref().ok().cloned()
+    }
+
+    fn has_clients(&self) -> bool {
+        clients_of(&self.tools).next().is_some()
     }
 }
 

@@ -4,10 +4,12 @@ mod packs;
 
 use std::sync::Arc;
 
-use convoke_core::{EventKind, Message, ModelRequest, RunStatus, Runtime, Toolset};
-use convoke_machine::conversation::{MachineState, Talk};
+use convoke_core::store::NewMail;
+use convoke_core::{EventKind, Message, ModelRequest, RunStatus, Runtime, Store, ToolCall, Toolset};
+use convoke_machine::conversation::{MachineState, TOOL_RESULTS, Talk};
 use convoke_machine::stage::{PackMachineError, PackStage, Skills, StateSkills};
 use convoke_models::{Match, Reply, ScriptedModel};
+use convoke_store::MemoryStore;
 use packs::{prompt, valid, with};
 use serde_json::{Value, json};
 
@@ -163,4 +165,50 @@ async fn a_state_has_the_skills_that_its_filter_names() {
         Runtime::new().start(&machine.workflow(), talk).await.unwrap().completed().unwrap();
         assert_eq!(systems(&model), [format!("Talk. Skills: {expected}.")], "{filter}");
     }
+}
+
+/// A pack without a workflow whose client is asked for this many calls in every reply, and the model of it.
+fn with_client(calls: usize) -> (Value, ScriptedModel) {
+    let pack = with(&[
+        ("/tools", json!({"ext": {"name": "ext", "description": "a client's"}})),
+        ("/prompts/chat", prompt("Hello.")),
+        ("/prompts/chat/tools", json!(["ext"])),
+        ("/prompts/chat/tool_policy", json!({"max_rounds": 2, "max_tool_calls_per_turn": 2})),
+    ]);
+    let asks = (0..calls).fold(Reply::empty(), |reply, number| {
+        let (id, name) = (format!("c{number}"), "ext".to_owned());
+        reply.and_call(ToolCall { id, name, arguments: json!({"n": number}) })
+    });
+    let model = ScriptedModel::builder().when(Match::offers_tools(), asks).otherwise("Done.").build();
+    (pack, model)
+}
+
+#[tokio::test]
+async fn rounds_and_calls_of_a_reply_are_limited_where_a_client_executes_them_and_nothing_else_is_there() {
+    let (pack, model) = with_client(4);
+    let machine = stage(&pack, &model).machine().expect("a machine");
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = || {
+        let patience = std::time::Duration::ZERO;
+        Runtime::builder().shared_store(Arc::clone(&store)).patience(patience).build()
+    };
+    let state = MachineState::saying("go").talk(Talk::Once);
+    let mut talk = runtime().start(&machine.clone().workflow(), state).await.expect("a run");
+    let mut sent = 0;
+    while talk.status == RunStatus::Suspended && sent < 9 {
+        let payload = json!({"call_id": format!("c{}", sent % 2), "content": "r"});
+        let mail = NewMail::json(TOOL_RESULTS, &payload).expect("mail");
+        store.post(&talk.run, mail).await.expect("posted");
+        sent += 1;
+        talk = runtime().resume(&machine.clone().workflow(), talk.run).await.expect("a run");
+    }
+    assert_eq!((sent, model.calls()), (2, 2));
+    let said = talk.completed().expect("an end").said;
+    let refused: Vec<String> = said
+        .iter()
+        .flat_map(|message| message.results().filter(|result| result.is_error).cloned().collect::<Vec<_>>())
+        .map(|result| result.content)
+        .collect();
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    assert!(refused[0].contains("one reply may ask for 2 calls"), "{refused:?}");
 }

@@ -1,10 +1,10 @@
 //! The activation of a state: everything that changes when another state is entered, in one piece.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentBuilder, Approval, OnRejection};
-use convoke_core::{Error, Model, ModelParams, Scope, ToolCall, Toolset, Transcript};
+use convoke_core::{Error, Execution, Message, Model, ModelParams, Scope, ToolCall, Toolset, Transcript};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -82,10 +82,45 @@ impl Activation {
         agent.stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
     }
 
+    /// Says why a call is one too many in its reply, where clients execute some of them: who makes a call does not matter.
+    pub(super) fn one_too_many(
+        &self,
+    ) -> impl Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync + 'static {
+        let limit = self.max_calls_per_reply.unwrap_or(Agent::DEFAULT_MAX_CALLS_PER_REPLY);
+        let clients: BTreeSet<String> = clients_of(&self.tools).map(str::to_owned).collect();
+        move |transcript, call| {
+            let calls = || transcript.last().into_iter().flat_map(Message::tool_calls);
+            let number = calls().position(|known| known.id == call.id)?;
+            let is_mixed = calls().any(|call| clients.contains(&call.name));
+            (is_mixed && number >= limit as usize).then(|| {
+                let name = &call.name;
+                format!(
+                    "`{name}` was not called: one reply may ask for {limit} calls, and this is one too many. Ask for it again in \
+                     your next reply if it is still needed."
+                )
+            })
+        }
+    }
+
+    /// Its tools in the last round, in which nobody would read what a client gives.
+    pub(super) fn tools_without_clients(&self) -> Toolset {
+        let mut tools = self.tools.clone();
+        for client in clients_of(&self.tools) {
+            tools.remove(client);
+        }
+        tools
+    }
+
     /// Its model, or the run's.
     pub(super) fn model_for(&self, scope: &Scope) -> Result<Arc<dyn Model>, Error> {
         self.model.clone().map_or_else(|| scope.default_model(), Ok)
     }
+}
+
+/// The tools that clients execute.
+pub(crate) fn clients_of(tools: &Toolset) -> impl Iterator<Item = &str> {
+    let clients = tools.iter().filter(|tool| tool.spec().execution == Execution::Client);
+    clients.map(|tool| tool.spec().name())
 }
 
 impl std::fmt::Debug for Activation {
@@ -177,6 +212,11 @@ pub trait Stage: Send + Sync {
     fn composition(&self, name: &str) -> Option<ComposedWork> {
         let _ = name;
         None
+    }
+
+    /// Whether it may have tools that clients execute.
+    fn has_clients(&self) -> bool {
+        true
     }
 }
 

@@ -61,6 +61,6 @@ impl Session<'_> {
         let seconds = budget.max_wall_time_sec.map(|limit| limit.saturating_sub(context.elapsed_seconds(at)));
         let time = seconds.map(Duration::from_secs);
         let tool_calls = budget.max_tool_calls.map(|max| max.saturating_sub(context.total_tool_calls()));
-        Allowance { tool_calls, time }
+        Allowance { tool_calls, time, limits_clients: self.limits_clients }
     }
 }

@@ -38,6 +38,7 @@ mod turn;
 mod wait;
 mod way;
 
+pub(crate) use activation::clients_of;
 pub use activation::{Activation, ActivationError, Direction, Refusal, Situation, Stage, Validator};
 pub use client::{CLIENT_REFUSED, CLIENT_REQUEST, ClientCall, ClientCalls, ClientResult};
 pub use composition::{ComposedWork, InvalidComposition};

@@ -30,6 +30,8 @@ pub(super) struct Session<'a> {
     pub(super) opened: Option<Opening>,
     /// Whether an event counts in the visit of the state that it was sent in, and in no other. Runs of earlier builds took what came.
     pub(super) is_by_visit: bool,
+    /// Whether limits hold for what clients execute too. Runs of earlier builds asked clients for whatever models wanted.
+    pub(super) limits_clients: bool,
 }
 
 impl<'a> Session<'a> {
@@ -53,6 +55,8 @@ impl<'a> Session<'a> {
         let mut states = machine.compiled.states();
         let is_by_visit = states.any(|state| state.awaited_events().next().is_some())
             && scope.version("events belong to a visit", 1..=2)? > 1;
+        let limits_clients =
+            machine.stage.has_clients() && scope.version("limits hold for clients", 1..=2)? > 1;
         let context = match state.context.take() {
             Some(context) => {
                 machine.compiled.must_know(&context).map_err(Error::permanent)?;
@@ -73,8 +77,17 @@ impl<'a> Session<'a> {
         };
         let opened = Opening::kept(state);
         let remembered = String::new();
-        let mut session =
-            Session { machine, scope, state, context, entered: false, remembered, opened, is_by_visit };
+        let mut session = Session {
+            machine,
+            scope,
+            state,
+            context,
+            entered: false,
+            remembered,
+            opened,
+            is_by_visit,
+            limits_clients,
+        };
         let ended = session.talk().await;
         session.keep();
         ended
@@ -116,7 +129,7 @@ impl<'a> Session<'a> {
                     // Whoever is there can mend it, or try again; what was said so far is not lost.
                     Err(error)
                         if self.state.talk == Talk::Ongoing
-                            && (can_be_mended(&error) || self.can_compose_again(&error)) =>
+                            && (self.can_be_mended(&error) || self.can_compose_again(&error)) =>
                     {
                         trouble = error.to_string();
                         continue;
@@ -203,6 +216,17 @@ impl<'a> Session<'a> {
         composes && !error.passes(self.scope.path())
     }
 
+    /// Whether trying again may help. A composition that nothing comes after is not tried again, though runs of earlier builds went on
+    /// from there.
+    fn can_be_mended(&self, error: &Error) -> bool {
+        let is_mine = match error.root() {
+            Error::Model(_) => true,
+            Error::Failed(inner) => inner.is::<super::ActivationError>(),
+            _ => false,
+        };
+        is_mine && (self.composition().is_none() || self.scope.composing().has_later_effects())
+    }
+
     /// Ends the workflow because of an error, if it is one that ends it.
     pub(super) async fn end_with(&mut self, error: &WorkflowError) -> Result<(), Error> {
         announce::failed(self.scope, &self.context, error).await;
@@ -253,15 +277,6 @@ fn unknown_state(state: &str) -> Error {
 pub(super) async fn now(scope: &Scope) -> Result<jiff::Timestamp, Error> {
     let micros = scope.now().await?.as_micros();
     jiff::Timestamp::from_microsecond(micros).map_err(Error::failed)
-}
-
-/// Whether trying again may help.
-fn can_be_mended(error: &Error) -> bool {
-    match error.root() {
-        Error::Model(_) => true,
-        Error::Failed(inner) => inner.is::<super::ActivationError>(),
-        _ => false,
-    }
 }
 
 /// What whoever sent an event wants the next state to know.

@@ -133,18 +133,24 @@ impl Session<'_> {
             name => name,
         };
         let turns = activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds);
-        let mut agent = activation.agent(name, activation.tools.clone(), turns);
+        let tools = match self.limits_clients && turns <= 1 {
+            true => activation.tools_without_clients(),
+            false => activation.tools.clone(),
+        };
+        let mut agent = activation.agent(name, tools, turns);
         for tool in machine_tools(&compiled, &context) {
             agent = agent.shared_tool(tool);
         }
         let others = activation.refusal.clone();
+        let one_too_many = self.limits_clients.then(|| activation.one_too_many());
         let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
             .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
             .refuse_when(move |transcript, call| {
                 let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);
                 let workflow = Fold::new(&compiled, &context, at);
-                workflow.refusal(transcript.since(known), call).or_else(others)
+                let one_too_many = || one_too_many.as_ref()?(transcript, call);
+                one_too_many().or_else(|| workflow.refusal(transcript.since(known), call)).or_else(others)
             });
         Ok(agent.build()?)
     }

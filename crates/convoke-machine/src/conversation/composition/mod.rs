@@ -76,6 +76,8 @@ type Activate<'a> = dyn Fn(&str) -> Result<Activation, Error> + Sync + 'a;
 pub(super) struct Allowance {
     pub(super) tool_calls: Option<u64>,
     pub(super) time: Option<Duration>,
+    /// Whether limits hold for what clients execute.
+    pub(super) limits_clients: bool,
 }
 
 impl ComposedWork {
@@ -132,7 +134,8 @@ impl ComposedWork {
         let calls = Calls::default();
         let mut board = Board::new(value_of(words));
         tell(scope, "started", json!({"composition": self.name, "input": board.input})).await;
-        let building = Building { work: self, activate, calls: &calls };
+        let limits_clients = allowance.limits_clients;
+        let building = Building { work: self, activate, calls: &calls, limits_clients };
         let ended = self.steps(scope, &mut board, &building, allowance).await;
         let (output, error) = match &ended {
             Ok(output) => (Some(output), None),
@@ -205,6 +208,7 @@ struct Building<'a> {
     work: &'a ComposedWork,
     activate: &'a Activate<'a>,
     calls: &'a Calls,
+    limits_clients: bool,
 }
 
 impl Building<'_> {
@@ -238,7 +242,8 @@ impl Building<'_> {
     /// A step, tried again if it is to be and its failure may pass.
     fn step(&self, step: &Step, id: &Arc<str>) -> Result<SharedStep<Board>, Error> {
         let (work, calls) = (self.work(step, id)?, Arc::clone(self.calls));
-        let composed = ComposedStep { id: Arc::clone(id), kind: step.action.kind(), work, calls };
+        let (kind, limits_clients) = (step.action.kind(), self.limits_clients);
+        let composed = ComposedStep { id: Arc::clone(id), kind, work, calls, limits_clients };
         let attempts = step.modifiers.retry.and_then(|retry| retry.max_attempts).unwrap_or(1).max(1);
         Ok(match attempts {
             1 => Arc::new(composed),

@@ -31,6 +31,8 @@ pub(super) struct ComposedStep {
     pub(super) kind: &'static str,
     pub(super) work: Work,
     pub(super) calls: Calls,
+    /// Whether limits hold for what clients execute.
+    pub(super) limits_clients: bool,
 }
 
 /// What a step does.
@@ -159,7 +161,7 @@ impl ComposedStep {
         let mut said: Transcript = words.into();
         let mut left = termination.max_steps.unwrap_or(MAX_STEPS).max(1);
         loop {
-            let agent = agent(&self.id, activation, tools.clone(), termination, left)?;
+            let agent = self.agent(activation, tools.clone(), termination, left)?;
             let mut result = agent.run(scope, said).await?;
             left = left.saturating_sub(result.turns);
             // Nobody would read what a client gives after the last step.
@@ -239,22 +241,26 @@ impl ComposedStep {
         };
         Ok(objection(validators, Direction::Output, &text).map_or(value, Value::String))
     }
-}
 
-fn agent(
-    id: &str,
-    activation: &Activation,
-    tools: Toolset,
-    termination: &Termination,
-    max_steps: u32,
-) -> Result<Agent, Error> {
-    let last = termination.tool_called.clone();
-    let is_over = move |transcript: &Transcript| {
-        let results = transcript.last().into_iter().flat_map(|message| message.results());
-        results.into_iter().any(|result| Some(&result.name) == last.as_ref())
-    };
-    let agent = activation.agent(id, tools, max_steps);
-    Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
+    fn agent(
+        &self,
+        activation: &Activation,
+        tools: Toolset,
+        termination: &Termination,
+        max_steps: u32,
+    ) -> Result<Agent, Error> {
+        let last = termination.tool_called.clone();
+        let is_over = move |transcript: &Transcript| {
+            let results = transcript.last().into_iter().flat_map(|message| message.results());
+            results.into_iter().any(|result| Some(&result.name) == last.as_ref())
+        };
+        let agent = activation.agent(&self.id, tools, max_steps);
+        let agent = match self.limits_clients {
+            true => agent.refuse_when(activation.one_too_many()),
+            false => agent,
+        };
+        Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
+    }
 }
 
 /// The outputs of branches as one.
