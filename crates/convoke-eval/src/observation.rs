@@ -140,6 +140,7 @@ pub struct ObservedUsage {
     /// Tokens that models gave.
     #[serde(default)]
     pub output_tokens: u64,
-    /// Dollars; nothing if the price of a call is not known.
+    /// Dollars; nothing if the price of a call is not known. Earlier builds called it `cost`.
+    #[serde(rename = "cost_usd", alias = "cost")]
     pub cost: Option<f64>,
 }

@@ -119,3 +119,14 @@ fn reports_are_compared_scenario_by_scenario() {
         ]
     );
 }
+
+#[test]
+fn money_has_its_unit_in_its_name_and_reports_of_earlier_builds_are_read() {
+    // As `run` has it: `cost`, like reports of earlier builds.
+    let mut paid = run(1, Vec::new());
+    let earlier = |cost: f64| json!({"model_calls": 1, "tool_calls": 0, "tokens": 5, "cost": cost});
+    paid.usage = serde_json::from_value(earlier(0.5)).expect("usage of an earlier build");
+    assert_eq!(paid.usage.cost, Some(0.5));
+    let written = serde_json::to_value(&paid).expect("JSON");
+    assert_eq!((&written["usage"]["cost_usd"], written["usage"].get("cost")), (&json!(0.5), None));
+}
