@@ -3,8 +3,8 @@
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, add, millis};
 use convoke_core::{
-    Answer, EffectKind, Error, EventKind, Fork, Outcome, Phase, Question, RunId, RunStatus, Scope, Step,
-    Workflow,
+    Answer, EffectKind, Error, EventKind, Fork, Message, ModelParams, ModelRequest, Outcome, Phase, Question,
+    RunId, RunStatus, Scope, Step, Transcript, Visibility, Workflow,
 };
 use convoke_steps::{AsyncFunc, Chain, Join, Loop, OnError, Parallel, RetryPolicy, task, task_boxed};
 use serde_json::json;
@@ -234,4 +234,48 @@ async fn a_forked_run_that_waits_has_questions_of_its_own() {
     assert_eq!(home.resume(&workflow, &fork).await.completed().unwrap().steps, ["a!", "fork", "b"]);
     assert_eq!(home.asked(&run).await, ["well?"], "the other run still waits");
     assert_eq!(home.model.calls(), 1);
+}
+
+/// Says these things one after another, in one conversation.
+async fn converse(scope: &Scope, trail: &mut Trail) -> Result<(), Error> {
+    let model = scope.default_model()?;
+    let params = ModelParams::default().max_tokens(7);
+    let mut said = Transcript::new();
+    for prompt in ["COMMON", "LATER"] {
+        said.push(Message::user(prompt));
+        let request = ModelRequest { params: params.clone(), ..ModelRequest::new(said.clone()) };
+        let reply = scope.model(&model, request, Visibility::Hidden).await?;
+        trail.steps.push(reply.text());
+        said.push(reply.message);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_fork_has_of_what_was_said_only_what_its_past_refers_to() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(task("converse", converse));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let calls: Vec<u64> = home.entries(&run).await.iter().map(|entry| entry.seq).collect();
+    let kept = async |run: &RunId| {
+        let digests = home.store().blob_digests(run).await.unwrap();
+        let blobs = home.store().blobs(run, &digests).await.unwrap();
+        let has = |text: &str| blobs.values().any(|blob| String::from_utf8_lossy(blob).contains(text));
+        (blobs.len(), has("COMMON"), has("LATER"))
+    };
+    let all = kept(&run).await;
+    assert_eq!((all.1, all.2), (true, true));
+    let forked = async |at: u64| Fork::new(run.clone(), at).create(home.store()).await.unwrap();
+    let early = forked(calls[1]).await;
+    assert_eq!(kept(&early).await, (2, true, false), "one message and the options of its request");
+    assert_eq!(
+        kept(&forked(calls[0]).await).await,
+        (0, false, false),
+        "nothing was said before the first call"
+    );
+    assert_eq!(kept(&forked(calls[1] + 1).await).await, all, "the end refers to everything");
+    assert!(home.store().delete(&run).await.unwrap());
+    let outcome = home.resume(&workflow, &early).await.completed().unwrap();
+    assert_eq!(outcome.steps, ["COMMON!", "LATER!"]);
+    assert_eq!(kept(&early).await, all, "it says anew what it had not said");
 }

@@ -186,8 +186,13 @@ impl Transcript {
     /// Whoever shows a journal follows these links from a conversation's digest back to its beginning.
     #[must_use]
     pub fn decode_link(content: &[u8]) -> Option<(Digest, Message)> {
-        let (before, json) = content.split_first_chunk::<16>()?;
-        Some((Digest::from_bytes(*before), serde_json::from_slice(json).ok()?))
+        let json = content.get(BEFORE..)?;
+        Some((Self::digest_before(content)?, serde_json::from_slice(json).ok()?))
+    }
+
+    /// The digest of the conversation before a stored message, which may only say which reply it is.
+    pub(crate) fn digest_before(content: &[u8]) -> Option<Digest> {
+        content.first_chunk::<BEFORE>().map(|before| Digest::from_bytes(*before))
     }
 
     /// Puts a stored conversation together again. `None` if a message is missing or damaged.

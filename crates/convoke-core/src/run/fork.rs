@@ -3,25 +3,22 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::approvals;
 use super::carryover::Carryover;
 use crate::ask::{PendingQuestion, Question};
 use crate::intercept::Labels;
-use crate::journal::restore_replies;
+use crate::journal::{referenced, restore_replies};
 use crate::store::{
     Batch, ForkPoint, Generation, NewRun, NextGeneration, RunRecord, Store, StoreError, read_entries,
 };
-use crate::{
-    Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, RecordedOutcome, RunId, Timestamp,
-};
+use crate::{EffectKind, Entry, Error, IdempotencyKey, Phase, RecordedOutcome, RunId, Timestamp};
 
 /// A fork about to be made.
 ///
-/// The new run has the old one's journal up to, and without, the entry `at`. Resuming it performs that effect anew,
-/// unless [`with_outcome`](Self::with_outcome) says what it gave.
+/// The new run has the old one's journal up to, and without, the entry `at`, and of the content what that refers to. Resuming
+/// it performs that effect anew, unless [`with_outcome`](Self::with_outcome) says what it gave.
 ///
 /// An approval is for one call of one run. One whose call is not in the common past is asked for again: those of agents'
 /// tools, and questions for approval that are followed by something irreversible in the same scope. What a program does
@@ -93,7 +90,10 @@ impl Fork {
             restore_replies(&mut blobs, &entries[..own]);
             next = Some(begins_with(&record)?);
         }
-        let past = Batch { next, ..self.past(&entries[own..], record.generation.number, blobs.into_iter())? };
+        let past = self.past(&entries[own..], record.generation.number)?;
+        // Of what was said, only what its past refers to: the rest is the other run's, and is deleted with it.
+        let ends = Carryover::of(&record)?.conversations;
+        let past = Batch { next, blobs: referenced(blobs, ends, &past.entries), ..past };
         let run = NewRun {
             id: self.id.clone(),
             workflow: record.workflow,
@@ -110,12 +110,7 @@ impl Fork {
         Ok(self.id)
     }
 
-    fn past(
-        &self,
-        entries: &[Entry],
-        generation: u32,
-        blobs: impl Iterator<Item = (Digest, Bytes)>,
-    ) -> Result<Batch, Error> {
+    fn past(&self, entries: &[Entry], generation: u32) -> Result<Batch, Error> {
         let mut kept: Vec<Entry> = entries.iter().filter(|entry| entry.seq < self.at).cloned().collect();
         if let Some(outcome) = &self.outcome {
             kept.push(self.substituted(entries, outcome)?);
@@ -124,8 +119,7 @@ impl Fork {
         kept.retain(|entry| !spent.contains(&entry.seq));
         let mut kept = without_dangling(kept);
         let opened = self.ask_again(&mut kept, generation)?;
-        let blobs = blobs.map(|(digest, content)| Blob { digest, content }).collect();
-        Ok(Batch { entries: kept, blobs, opened, ..Batch::default() })
+        Ok(Batch { entries: kept, opened, ..Batch::default() })
     }
 
     fn substituted(&self, entries: &[Entry], outcome: &Value) -> Result<Entry, Error> {
