@@ -31,7 +31,7 @@ mod threshold;
 
 pub use assertion::Assertion;
 pub use compare::{Change, Comparison, ScenarioChange, compare};
-pub use evaluate::{Evaluated, evaluate, evaluate_declared, evaluate_step};
+pub use evaluate::{Evaluated, cannot_fail, evaluate, evaluate_declared, evaluate_step};
 pub use junit::junit;
 pub use observation::{Facts, Observation, Vocabulary};
 pub use read::{Replies, read};

@@ -90,8 +90,12 @@ impl ModelSource {
                 let once = |reply: &Value| json!({"reply": reply, "once": true});
                 let last = match default {
                     Some(default) => json!({"reply": default}),
-                    // A script has at least one rule; nobody ever asks for this one.
-                    None => json!({"when": {"call": u32::MAX}, "reply": "nothing"}),
+                    None => {
+                        let all = replies.iter().filter(|reply| !is_fault(reply)).count();
+                        let message =
+                            format!("`replies` has no more: it has {all}, and another is asked for");
+                        json!({"reply": {"error": {"status": 400, "message": message}}})
+                    }
                 };
                 after(replies, given).iter().map(once).chain([last]).collect()
             }

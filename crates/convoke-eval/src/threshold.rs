@@ -53,6 +53,11 @@ impl Threshold {
         Ok(Self(bounds))
     }
 
+    /// Returns whether every score there can be, from 0 to 1, is good enough.
+    pub(crate) fn holds_always(&self) -> bool {
+        self.holds(0.0) && self.holds(1.0)
+    }
+
     /// Returns whether a score is good enough.
     #[must_use]
     pub fn holds(&self, score: f64) -> bool {

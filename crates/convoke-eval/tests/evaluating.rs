@@ -2,7 +2,9 @@
 
 use convoke_eval::judge::JudgeVerdict;
 use convoke_eval::observation::{Episode, ObservedCall, ObservedUsage};
-use convoke_eval::{AssertionReport, Evaluated, Facts, Observation, evaluate, evaluate_declared, read};
+use convoke_eval::{
+    AssertionReport, Evaluated, Facts, Observation, cannot_fail, evaluate, evaluate_declared, read,
+};
 use convoke_machine::pack::model::Eval;
 use serde_json::{Value, json};
 
@@ -387,4 +389,20 @@ fn evals_that_nobody_can_evaluate_say_so() {
         Some(false),
         "what must reach a threshold and cannot be measured does not"
     );
+}
+
+#[test]
+fn thresholds_of_a_pack_that_every_score_reaches_are_told_of() {
+    let told = |threshold: Value, params: Value| {
+        let eval = json!({"id": "e", "type": "contains", "trigger": "every_turn", "threshold": threshold, "params": params});
+        cannot_fail(&serde_json::from_value::<Eval>(eval).expect("an eval"))
+    };
+    let words = json!({"patterns": ["a"]});
+    let sure = told(json!({"min_score": 0}), words.clone()).expect("every score is 0 or more");
+    assert_eq!(sure, "the eval `e` of the pack cannot fail: every score is at least 0");
+    assert!(told(json!({"operator": "lte", "value": 1}), words.clone()).is_some());
+    assert!(told(Value::Null, json!({"patterns": ["a"], "min_score": 0})).is_some());
+    assert!(told(json!({"min_score": 0.1}), words.clone()).is_none());
+    assert!(told(json!({"operator": "lt", "value": 1}), words.clone()).is_none());
+    assert!(told(Value::Null, words).is_none(), "what only measures promises nothing");
 }

@@ -268,6 +268,12 @@ pub enum HostError {
         /// Why not.
         reason: String,
     },
+    /// What was chosen for an eval chooses nothing in it.
+    #[error("{problem}")]
+    NothingChosen {
+        /// What chooses nothing, and what there is.
+        problem: String,
+    },
     /// There is nothing to evaluate.
     #[error(
         "there are no scenarios in {places}: their names end in .scenario.yaml, .scenario.yml or .scenario.json"

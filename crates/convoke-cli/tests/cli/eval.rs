@@ -238,11 +238,48 @@ assertions: [{{type: tools_not_called, params: {{tools: [{tool}]}}}}]"
     let near = stderr(&place.convoke(&["eval", "talk.pack.json", "."]));
     assert!(near.contains("did you mean `look_up`?") && near.contains("talk.scenario.yaml:"), "{near}");
     talk(&place, &spec("delete_everything"));
-    let far = stderr(&place.convoke(&["eval", "talk.pack.json", "."]));
+    let far = stdout(&place.convoke_with(&["eval", "talk.pack.json", "."], &[("COLUMNS", "400")]));
     assert!(far.contains("there is no tool or agent `delete_everything`"), "{far}");
     assert!(far.contains("look_up"), "those there are are named: {far}");
     talk(&place, &spec("write"));
     assert!(place.convoke(&["eval", "talk.pack.json", "."]).status.success(), "the host has it");
+}
+
+#[test]
+fn an_input_that_the_pack_refuses_is_found_in_its_place_before_anything_is_run() {
+    let place = Place::empty();
+    let pack = r#""prompts": {"talk": {"variables": [{"name": "customer", "type": "string", "required": true, "validation": {"min_length": 2}}], "#;
+    place.write("talk.pack.json", TALK.replace(r#""prompts": {"talk": {"#, pack));
+    for (name, customer) in [("a", "ada"), ("b", "a"), ("c", "cid")] {
+        let spec = format!(
+            "inputs:\n  customer: {customer}\nturns: [{{content: Hi}}]\nmodel: {{replies: [Hello you.]}}"
+        );
+        place.write(&format!("{name}.scenario.yaml"), scenario(name, &spec));
+    }
+    let done = place.convoke(&["eval", "talk.pack.json", "."]);
+    let seen = stderr(&done);
+    assert!(seen.contains("b.scenario.yaml:5:"), "{seen}{}", stdout(&done));
+    assert!(seen.contains("`customer` has 1 characters, at least 2 are needed"), "{seen}");
+    assert!(!done.status.success() && !place.file().exists(), "nothing was run: {seen}");
+}
+
+#[test]
+fn a_scenario_that_cannot_be_begun_fails_alone_and_is_in_the_report() {
+    let place = Place::empty();
+    talk(&place, "turns: [{content: Hi}]\nmodel: {replies: [Hello you.]}");
+    let bad = "tools: {delete_everything: x}\nturns: [{content: Hi}]\nmodel: {replies: [Hello you.]}";
+    place.write("a.scenario.yaml", scenario("a", bad));
+    let done = place.convoke(&["eval", "talk.pack.json", ".", "--output", "json", "--junit", "r.xml"]);
+    assert_eq!(done.status.code(), Some(1), "{}", stderr(&done));
+    let report = report(&done);
+    let (a, talk) = (&report["scenarios"][0], &report["scenarios"][1]);
+    assert_eq!((&a["passed"], &talk["passed"]), (&Value::Bool(false), &Value::Bool(true)), "{report}");
+    assert_eq!(a["runs"][0]["status"], "not_begun");
+    let why = a["runs"][0]["assertions"][0]["found"].as_str().unwrap();
+    assert!(why.contains("there is no tool `delete_everything`") && why.contains("look_up"), "{why}");
+    assert!(place.read("r.xml").contains("delete_everything"), "{}", place.read("r.xml"));
+    let seen = stdout(&place.convoke(&["eval", "talk.pack.json", "."]));
+    assert!(seen.contains("a  it was not begun") && seen.contains("1 of 2 passed"), "{seen}");
 }
 
 #[test]
@@ -365,8 +402,38 @@ fn evals_that_a_pack_declares_are_honoured() {
     assert!(!done.status.success(), "a threshold of the pack was missed");
     let only = place.convoke(&["eval", "talk.pack.json", ".", "--group", "fast-running", "--output", "json"]);
     assert!(!only.status.success());
-    let none = place.convoke(&["eval", "talk.pack.json", ".", "--group", "tone"]);
+    let none = place.convoke(&["eval", "talk.pack.json", ".", "--group", "long-running"]);
     assert!(none.status.success(), "{}{}", stdout(&none), stderr(&none));
+    place.write("talk.pack.json", TALK.replace(r#""min_score": 1"#, r#""min_score": 0"#));
+    let sure = stdout(&place.convoke_with(&["eval", "talk.pack.json", "."], &[("COLUMNS", "200")]));
+    assert!(
+        sure.contains("! talk: the eval `brief` of the pack cannot fail: every score is at least 0"),
+        "{sure}"
+    );
+}
+
+#[test]
+fn a_group_of_no_eval_and_replies_for_no_scenario_are_refused_before_anything_is_run() {
+    let place = Place::empty();
+    talk(&place, "turns: [{content: Hi}]\nmodel: {replies: [Hello you.]}");
+    let refused = |more: &[&str]| {
+        let done = place.convoke(&[&["eval", "talk.pack.json", "."], more].concat());
+        assert!(!done.status.success() && !place.file().exists(), "{}{}", stdout(&done), stderr(&done));
+        stderr(&done)
+    };
+    let near = refused(&["--group", "defualt"]);
+    assert!(near.contains("no eval of talk.pack.json is of the group `defualt`"), "{near}");
+    assert!(near.contains("did you mean `default`?"), "{near}");
+    let far = refused(&["--group", "default", "--group", "tone"]);
+    assert!(far.contains("there are: default, fast-running, long-running"), "the prompt's has none: {far}");
+    place.write("replies.yaml", "scenarios: {takl: {turns: {1: Hello.}}}\ndefaultResponse: Hello.");
+    let near = refused(&["--replies", "replies.yaml"]);
+    assert!(near.contains("for `takl`") && near.contains("did you mean `talk`?"), "{near}");
+    place.write("replies.yaml", "scenarios: {}");
+    assert!(refused(&["--replies", "replies.yaml"]).contains("the file of replies has none"));
+    place.write("replies.yaml", "defaultResponse: Hello.");
+    let all = place.convoke(&["eval", "talk.pack.json", ".", "--replies", "replies.yaml"]);
+    assert!(all.status.success(), "{}{}", stdout(&all), stderr(&all));
 }
 
 #[test]
@@ -577,6 +644,31 @@ judge: {replies: [{hangs: true}]}",
 }
 
 #[test]
+fn every_reply_that_a_judge_gave_counts_as_given() {
+    let place = Place::empty();
+    let spec = |judge: &str| {
+        format!(
+            "turns: [{{content: Hi}}]
+assertions:
+  - {{type: llm_judge, params: {{criteria: kind}}}}
+  - {{type: llm_judge, params: {{criteria: short}}}}
+model: {{replies: [Hello you.]}}
+judge: {{replies: [{judge}]}}"
+        )
+    };
+    let eval = |judge: &str| {
+        talk(&place, &spec(judge));
+        place.convoke_with(&["eval", "talk.pack.json", "."], &[("COLUMNS", "300")])
+    };
+    let done = eval("{json: {score: 0.9}}, {json: {score: 0.9, reason: a}}, {json: {score: 0.8, reason: b}}");
+    let seen = stdout(&done);
+    assert!(done.status.success() && !seen.contains("not asked for"), "{seen}{}", stderr(&done));
+    let seen = stdout(&eval("{json: {score: 0.9, reason: a}}, {json: {score: 0.9}}"));
+    assert!(seen.contains("`replies` has no more: it has 2, and another is asked for"), "{seen}");
+    assert!(!seen.contains("not asked for") && !seen.contains("it is call"), "{seen}");
+}
+
+#[test]
 fn a_judge_that_talks_nonsense_does_not_let_anything_pass() {
     let place = Place::empty();
     for reply in [
@@ -694,7 +786,7 @@ model:
     let seen = stdout(&missing);
     assert!(seen.contains("`tools` does not say what a call gives:"), "{seen}{}", stderr(&missing));
     let unknown = eval("{reed_organ: x}");
-    assert!(stderr(&unknown).contains("there is no tool `reed_organ`"), "{}", stderr(&unknown));
+    assert!(stdout(&unknown).contains("there is no tool `reed_organ`"), "{}", stdout(&unknown));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod calls;
 use convoke_machine::pack::model::Eval;
 use serde_json::{Map, Value};
 
-use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, PartWanted, Subject, Words};
+use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, PartWanted, Subject, Threshold, Words};
 use crate::fit::NOWHERE;
 use crate::json_part::{JsonPart, is_same};
 use crate::judge::JudgeQuestion;
@@ -88,6 +88,14 @@ pub fn evaluate_declared(eval: &Eval, run: &Observation, turn: Option<usize>) ->
     let metric = eval.metric.as_ref().and_then(|metric| metric.get("name")?.as_str());
     report.metric = metric.map(str::to_owned);
     Some(evaluated)
+}
+
+/// Says that the threshold of an eval is one that every score reaches, if it is: its author may think that it can fail.
+#[must_use]
+pub fn cannot_fail(eval: &Eval) -> Option<String> {
+    let (_, threshold) = declared(eval).ok()?;
+    let threshold = threshold.filter(Threshold::holds_always)?;
+    Some(format!("the eval `{}` of the pack cannot fail: every score is {threshold}", eval.id))
 }
 
 /// Compares an eval that a step of a composition names with what the step gave.

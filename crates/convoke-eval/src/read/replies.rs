@@ -36,6 +36,11 @@ impl Replies {
         (replies.filter(|_| !findings.iter().any(Finding::is_error)), findings)
     }
 
+    /// The names of scenarios that it has replies for.
+    pub fn scenarios(&self) -> impl Iterator<Item = &str> {
+        self.scenarios.iter().map(|(name, _, _)| name.as_str())
+    }
+
     /// The replies for a scenario; nothing if the file has none for it.
     #[must_use]
     pub fn of(&self, scenario: &str) -> Option<ModelSource> {

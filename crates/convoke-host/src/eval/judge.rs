@@ -52,27 +52,36 @@ pub(super) struct Judging {
 }
 
 impl Judging {
+    /// The id of the run in which it is judged.
+    ///
+    /// # Errors
+    /// If ids cannot be as long.
+    pub(super) fn id(&self, run: &RunId, number: usize, question: &JudgeQuestion) -> Result<RunId, Error> {
+        let id = format!("{run}-judge-{number}-{}", &self.digest("judge", run, question)[..8]);
+        Ok(id.parse()?)
+    }
+
+    /// A digest of what is judged: nobody who wrote the text knew it, as the id of the run is part of it.
+    fn digest(&self, what: &str, run: &RunId, question: &JudgeQuestion) -> String {
+        let parts = [what, run.as_str(), &question.criteria.criteria, &question.content, self.model.name()];
+        Digest::of_parts(&parts.map(str::as_bytes)).to_string()
+    }
+
     /// Has the model judge about a run, or looks up what it said before.
     pub(super) async fn judge(
         self,
         run: &RunId,
-        number: usize,
+        id: RunId,
         question: &JudgeQuestion,
-    ) -> Result<(RunId, JudgeVerdict), Error> {
-        // Nobody who wrote the text knew it: the id of the run is part of it.
-        let of = |what: &str| {
-            let parts =
-                [what, run.as_str(), &question.criteria.criteria, &question.content, self.model.name()];
-            Digest::of_parts(&parts.map(str::as_bytes)).to_string()
-        };
-        let case = Case { prompt: question.prompt(&of("fence")), verdict: None };
-        let id: RunId = format!("{run}-judge-{number}-{}", &of("judge")[..8]).parse()?;
+    ) -> Result<JudgeVerdict, Error> {
+        let fence = self.digest("fence", run, question);
+        let case = Case { prompt: question.prompt(&fence), verdict: None };
         let workflow = Workflow::new(Judge(self.model)).named("judge");
         let runtime = Runtime::builder().shared_store(self.store).build();
-        let start = runtime.start(&workflow, case).id(id.clone()).timeout(self.timeout).limits(self.limits);
+        let start = runtime.start(&workflow, case).id(id).timeout(self.timeout).limits(self.limits);
         // Another process that evaluates under the same name may have asked it already.
         let start = start.when_busy(WhenBusy::Wait);
         let verdict = start.await?.completed()?.verdict;
-        Ok((id, verdict.ok_or_else(|| Error::failed("the judge said nothing"))?))
+        verdict.ok_or_else(|| Error::failed("the judge said nothing"))
     }
 }

@@ -30,13 +30,14 @@ pub(super) struct Leftover {
 }
 
 impl Trial<'_> {
-    /// What the scenario had for the run that it did not come to. A run that is not over has its own reasons, unless just that is
-    /// asserted.
+    /// What the scenario had for the run that it did not come to, where judges gave so many replies. A run that is not over has its own
+    /// reasons, unless just that is asserted.
     pub(super) fn leftover(
         &self,
         history: &History,
         observed: &Observation,
         assertions: &[AssertionReport],
+        judged: usize,
     ) -> Leftover {
         let mut left = Leftover::default();
         let is_as_wanted = |one: &AssertionReport| one.name == "status" && one.passed == Some(true);
@@ -73,7 +74,6 @@ impl Trial<'_> {
             .extend(uncalled.map(|tool| format!("`tools` has results of {tool}, which was not called")));
         let own = self.options.judge.is_none() && self.options.model.is_none();
         if let Some(judge) = self.scenario.judge.as_ref().filter(|_| own) {
-            let judged = assertions.iter().filter(|one| one.judged_by.is_some()).count();
             let unused = judge.unused_replies(judged).len();
             if unused > 0 {
                 left.notes.push(format!("of the replies of the judge, {} not asked for", counted(unused)));

@@ -7,7 +7,7 @@ use convoke_eval::{Replies, Scenario};
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
 use convoke_text::document;
-use convoke_text::finding::Finding;
+use convoke_text::finding::{Finding, child};
 use serde_json::{Map, Value};
 
 use super::trial::OWN_TOOLS;
@@ -146,9 +146,13 @@ impl LoadedScenario {
             findings.push(Finding::error("bad-value", "/spec/task_type", why));
             scenario.inputs.clone()
         });
-        let problems = GivenInputs::of_json(&given).values(definition.inputs()).err();
+        let problems = GivenInputs::of_json(&given).values_for(&**definition).err();
         let problems = problems.map(|invalid| invalid.problems).unwrap_or_default();
-        findings.extend(problems.into_iter().map(|why| Finding::error("bad-input", "/spec/inputs", why)));
+        findings.extend(problems.into_iter().map(|why| {
+            let named = scenario.inputs.keys().find(|name| why.contains(&format!("`{name}`")));
+            let path = named.map_or_else(|| "/spec/inputs".to_owned(), |name| child("/spec/inputs", name));
+            Finding::error("bad-input", path, why)
+        }));
         if definition.vocabulary().turns && scenario.turns.is_empty() && !given.contains_key(MESSAGE) {
             let finding = Finding::error("missing-field", "/spec", "nobody says anything in this scenario");
             findings.push(finding.help("write `turns: [{role: user, content: …}]`"));

@@ -2,6 +2,7 @@
 //!
 //! | file | what it is for |
 //! |---|---|
+//! | `chosen` | whether what is chosen for an eval is there |
 //! | `load` | scenarios from files and folders, with everything that is wrong with them |
 //! | `trial` | one run of a scenario: an ordinary durable run that is given what the scenario says |
 //! | `supply` | what a suspended run is given |
@@ -18,6 +19,7 @@
 //! are there.
 
 mod assess;
+mod chosen;
 mod judge;
 mod leftover;
 mod load;
@@ -161,16 +163,17 @@ impl Host {
         scenarios: &[LoadedScenario],
         options: &EvalOptions,
     ) -> Result<Report, HostError> {
+        let definition = Arc::clone(loaded.valid()?);
+        options.check(&loaded, scenarios)?;
         // Opened here once: all runs share it.
         self.store()?;
-        let definition = Arc::clone(loaded.valid()?);
         let mut trials = Vec::new();
         for given in scenarios {
             let scenario = Arc::clone(given.valid()?);
             let failed = |reason: String| HostError::Scenario { scenario: scenario.name.clone(), reason };
             let inputs = given.inputs(&*definition).map_err(failed)?;
-            let inputs = GivenInputs::of_json(&inputs).values(definition.inputs());
-            let inputs = inputs.map_err(|invalid| HostError::Inputs { problems: invalid.problems })?;
+            let inputs = GivenInputs::of_json(&inputs).values_for(&*definition);
+            let inputs = inputs.map_err(|invalid| failed(invalid.problems.join("; ")))?;
             for number in 1..=scenario.trials.unwrap_or(options.repeat).max(1) {
                 let (scenario, inputs) = (Arc::clone(&scenario), inputs.clone());
                 trials.push(self.trial(&loaded, given, scenario, inputs, number, options)?);

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convoke_core::{Decision, EventKind, Question};
+use convoke_core::{Decision, EventKind, Question, Segment};
 use convoke_eval::observation::{ASSISTANT, Episode, ObservedCall, ObservedUsage};
 use convoke_eval::{Facts, Observation};
 use convoke_history::{Detail, Effect, History};
-use convoke_machine::conversation::{ClientCalls, TOOL_RESULTS, TURN};
+use convoke_machine::conversation::{ClientCalls, EARLIER_MAIL, TOOL_RESULTS, TURN};
 use serde_json::Value;
 
 /// Why a run was cancelled that the scenario had nothing for begins like this.
@@ -32,6 +32,10 @@ pub(super) fn observation(
     let (status, error) = match (after(UNANSWERED), after(OVERDRAWN)) {
         (Some(why), _) => ("suspended", Some(why)),
         (None, Some(why)) => ("budget_exhausted", Some(why)),
+        // The workflow's own budget: its run has completed, and is not what was hoped for.
+        (None, None) if facts.workflow.as_deref() == Some("budget_exhausted") => {
+            ("budget_exhausted", Some("the workflow's own budget is used up".to_owned()))
+        }
         (None, None) => (status.as_str().unwrap_or_default(), error),
     };
     let mut fold = Fold::default();
@@ -96,6 +100,8 @@ impl Fold {
                     self.both(|episode| episode.said.push(("user".to_owned(), text.clone())));
                 }
             }
+            // What was passed over was taken, and meant nothing.
+            EventKind::MailReceived { .. } if is_passed_over(path) => {}
             EventKind::MailReceived { channel, payload, .. } => self.received(&channel, &payload),
             EventKind::MessageEnded { text, .. } if !text.is_empty() => self.spoken(&text),
             EventKind::ToolCallStarted { id, tool, .. } => self.called(id, tool),
@@ -247,6 +253,11 @@ impl Fold {
     }
 }
 
+/// Whether mail that was taken there had come before anybody waited for it.
+fn is_passed_over(path: &str) -> bool {
+    path.split('/').any(|segment| Segment::of(segment).written() == EARLIER_MAIL)
+}
+
 fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -282,4 +293,27 @@ pub(super) fn client_calls(effects: &[Effect]) -> Vec<String> {
 #[allow(clippy::cast_precision_loss)]
 fn dollars(money: convoke_core::Money) -> f64 {
     money.as_micros() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn mail_that_was_passed_over_was_not_received() {
+        let mail = || EventKind::MailReceived {
+            channel: "Approved".to_owned(),
+            sender: "the till".to_owned(),
+            payload: json!("paid"),
+        };
+        let mut fold = Fold::default();
+        fold.add("talk/earlier mail", mail());
+        fold.add("talk/earlier mail#2/Approved", mail());
+        assert!(fold.whole.said.is_empty() && !fold.has_begun, "{:?}", fold.whole.said);
+        fold.add("talk", mail());
+        assert_eq!(fold.whole.said, [("Approved".to_owned(), "paid".to_owned())]);
+        assert!(fold.has_begun);
+    }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use convoke_core::store::RunRecord;
 use convoke_core::{Error, EventKind, RunId, RunStatus, Store, StoreError, WhenBusy};
+use convoke_eval::observation::ObservedUsage;
 use convoke_eval::scenario::ModelSource;
-use convoke_eval::{AssertionReport, Observation, RunReport, Scenario};
+use convoke_eval::{AssertionReport, Facts, Observation, RunReport, Scenario};
 use convoke_goals::Values;
 use convoke_history::History;
 
@@ -32,6 +33,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Tools that agents are given beside those of the host: to take up skills, to open further tools, to call agents in.
 pub(super) const OWN_TOOLS: [&str; 4] = ["open_tools", "spawn_agent", "spawn_agents", "use_skill"];
+
+/// The status of a run that did not come to be.
+const NOT_BEGUN: &str = "not_begun";
 
 /// Why a run does not go on.
 enum DriveEnd {
@@ -66,7 +70,20 @@ impl Trial<'_> {
         let store = self.host.store()?;
         let record = store.run(&self.id).await?;
         let is_over = record.as_ref().is_some_and(is_over);
-        let stuck = if is_over { None } else { self.drive(&store).await? };
+        let driven = if is_over { Ok(None) } else { self.drive(&store).await };
+        let (stuck, refused) = match driven {
+            Ok(stuck) => (stuck, None),
+            // Other scenarios are none the worse for it.
+            Err(HostError::Scenario { reason, .. }) => (None, Some(reason)),
+            Err(HostError::Inputs { problems }) => (None, Some(problems.join("; "))),
+            Err(error) => return Err(error),
+        };
+        let refused = refused.map(|why| AssertionReport::failed("scenario", None, why));
+        if let Some(refused) = &refused
+            && store.run(&self.id).await?.is_none()
+        {
+            return Ok(self.not_begun(refused.clone()));
+        }
         if let Some(why) = stuck
             && let Some(record) = store.run(&self.id).await?
         {
@@ -78,9 +95,11 @@ impl Trial<'_> {
         }
         let history = History::load(&*store, &self.id).await?;
         let observed = self.observed(&history).await?;
-        let mut assertions = self.assertions(&store, &observed).await?;
-        let leftover = self.leftover(&history, &observed, &assertions);
-        assertions.extend(leftover.failures);
+        let (mut assertions, judged) = self.assertions(&store, &observed).await?;
+        let mut notes = self.sure_evals(&observed)?;
+        let leftover = self.leftover(&history, &observed, &assertions, judged);
+        notes.extend(leftover.notes);
+        assertions.extend(leftover.failures.into_iter().chain(refused));
         Ok(RunReport {
             run: self.id.to_string(),
             passed: !assertions.iter().any(AssertionReport::fails_its_run),
@@ -91,8 +110,24 @@ impl Trial<'_> {
             path: observed.whole.path,
             facts: observed.facts,
             assertions,
-            notes: leftover.notes,
+            notes,
         })
+    }
+
+    /// The report of a run that cannot be begun with what there is here.
+    fn not_begun(&self, why: AssertionReport) -> RunReport {
+        RunReport {
+            run: self.id.to_string(),
+            passed: false,
+            status: NOT_BEGUN.to_owned(),
+            seconds: 0.0,
+            usage: ObservedUsage { cost: Some(0.0), ..ObservedUsage::default() },
+            result: String::new(),
+            path: Vec::new(),
+            facts: Facts::default(),
+            assertions: vec![why],
+            notes: Vec::new(),
+        }
     }
 
     /// What happened in the run, told again from its journal.

@@ -104,7 +104,11 @@ fn failed(scenario: &ScenarioReport, width: Option<usize>) -> Vec<Rich> {
         return Vec::new();
     };
     let head = Rich::new(Tone::Strong, text::one_line(&scenario.name));
-    let mut lines = vec![Rich::default(), head.with(Tone::Faint, format!("  convoke show {}", first.run))];
+    let shown = match first.status.as_str() {
+        "not_begun" => "  it was not begun".to_owned(),
+        _ => format!("  convoke show {}", first.run),
+    };
+    let mut lines = vec![Rich::default(), head.with(Tone::Faint, shown)];
     for (_, line, times) in failures {
         let often = if scenario.runs.len() > 1 { format!(" ({times} times)") } else { String::new() };
         lines.extend(wrapped(Rich::new(Tone::Bad, "  ✗ "), &format!("{line}{often}"), width));
