@@ -307,6 +307,11 @@ async fn agent_103_how_often_may_be_an_input() {
             "{wrong}: {problem}"
         );
     }
+    for too_many in ["4294967296", "99999999999"] {
+        let inputs = [("max", too_many)].into_iter().collect();
+        let problem = rig.prepare(tree(file)).bind(inputs).unwrap_err().to_string();
+        assert!(problem.contains("at most 4294967295"), "{too_many}: {problem}");
+    }
 }
 
 #[tokio::test]

@@ -436,6 +436,30 @@ fn inputs_and_outputs_have_types() {
 }
 
 #[test]
+fn what_follows_supervised_and_is_not_human_is_answered_with_it() {
+    for text in [
+        "NAME n\nSUPERVISED HUMN\nGOAL g \"x\"\nRUN r USING g",
+        "NAME n\nGOAL g \"x\" SUPERVISED HUMN\nRUN r USING g",
+        "NAME n\nGOAL g \"x\" SUPERVISED HUMAN2 TIMEOUT 5m\nRUN r USING g",
+        "NAME n\nGOAL g \"x\" SUPERVISED person\nRUN r USING g",
+    ] {
+        only_error(text);
+        let told = render(&Source::new("x", text), &read_text(text).1, Style::default());
+        assert!(
+            told.contains("did you mean `HUMAN`?") || told.contains("`SUPERVISED HUMAN` for a person"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_default_of_too_many_times_says_how_many_there_may_be() {
+    let text = "NAME n\nINPUT m DEFAULT \"4294967296\"\nCONVERGE g \"x\" WITHIN $m\nRUN r USING g";
+    let told = render(&Source::new("x", text), &read_text(text).1, Style::default());
+    assert!(told.contains("less than 4,294,967,296"), "{told}");
+}
+
+#[test]
 fn one_slip_is_one_error() {
     for text in [
         "NAME n\ngoal g \"x\"\nRUN r USING g",

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::PreparedWorkflow;
-use super::prepare::times;
+use super::prepare::{times, times_in_words};
 use super::problem::lines;
 use crate::agentfile::model::{Type, Within};
 use crate::secret::{SHORTEST, Seals, is_long_enough, mark, nonce};
@@ -149,8 +149,7 @@ impl PreparedWorkflow {
             }
         };
         if self.is_limit(&input.name) && times(&value).is_none() {
-            let why =
-                "says how often something is done at most: it must be a whole number above 0".to_owned();
+            let why = format!("says how often something is done at most: it must be {}", times_in_words());
             return Err(InputProblem::Wrong { input: name(), why });
         }
         Ok(value)

@@ -289,13 +289,17 @@ impl<'c> Checker<'c> {
         } else if let Some(default) = default
             && !default.value.value.trim().parse::<u32>().is_ok_and(|times| times > 0)
         {
+            let is_whole = default.value.value.trim().bytes().all(|byte| byte.is_ascii_digit());
             self.diagnostics.error(|| {
                 Diagnostic::new(
                     Code::BadValue,
                     default.value.span,
                     format!("`{}` cannot be a number of times", default.value.value),
                 )
-                .label("must be a whole number above 0")
+                .label(match is_whole {
+                    true => "must be above 0 and less than 4,294,967,296",
+                    false => "must be a whole number above 0",
+                })
                 .related(span, "used as a limit here")
                 .replace("write for instance", default.value.span, "5")
             });

@@ -187,13 +187,34 @@ impl<'a> Parser<'a> {
             ClauseKind::When => clauses.when = Some(Spanned::new(self.condition()?, here)),
             ClauseKind::Parallel => clauses.parallel = Some(Spanned::new((), here)),
             ClauseKind::Supervised => {
-                let human = self.take(TokenKind::Keyword(Keyword::Human)).is_some();
+                let human = self.human().is_some();
                 let value = if human { Supervise::Human } else { Supervise::Model };
                 clauses.supervise = Some(Spanned::new(value, here));
             }
             ClauseKind::Unsupervised => clauses.supervise = Some(Spanned::new(Supervise::Nobody, here)),
         }
         Ok(())
+    }
+
+    /// Takes the `HUMAN` after `SUPERVISED`, and what was most likely meant to be one.
+    pub(super) fn human(&mut self) -> Option<Token<'a>> {
+        let token = self.peek();
+        if token.kind == TokenKind::Ident
+            && let Some(meant) = nearest(&token.text, [Keyword::Human.word()])
+        {
+            let (shown, span) = (token.to_string(), token.span);
+            self.diagnostics.error(|| {
+                Diagnostic::new(
+                    Code::UnexpectedToken,
+                    span,
+                    format!("{shown} has no meaning after `SUPERVISED`"),
+                )
+                .label("not expected here")
+                .suggest(Some(meant), str::to_owned)
+            });
+            return Some(self.advance());
+        }
+        self.take(TokenKind::Keyword(Keyword::Human))
     }
 
     /// Reports a token that begins no clause, and takes it for the clause that was most likely meant.
@@ -220,6 +241,10 @@ impl<'a> Parser<'a> {
             .map(|(word, _)| *word)
             .filter(|word| *word != "->");
         let meant = if token.kind == TokenKind::Ident { nearest(&token.text, words) } else { None };
+        let after_supervised = self
+            .place
+            .checked_sub(1)
+            .is_some_and(|before| self.tokens[before].kind == TokenKind::Keyword(Keyword::Supervised));
         self.diagnostics.error(|| {
             let diagnostic = Diagnostic::new(
                 Code::UnexpectedToken,
@@ -232,6 +257,9 @@ impl<'a> Parser<'a> {
                 (None, StatementKind::Name) => {
                     diagnostic.help("a name is one word of letters, digits, `-` and `_`")
                 }
+                _ if after_supervised => diagnostic.help(
+                    "write `SUPERVISED` for a model that looks at the work, `SUPERVISED HUMAN` for a person",
+                ),
                 _ if token.is_word("THEN") => {
                     diagnostic.help("goals are run in the order they are listed: `USING first, second`")
                 }

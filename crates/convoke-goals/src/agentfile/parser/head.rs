@@ -5,14 +5,14 @@ use convoke_text::nearest;
 use super::Parser;
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
-use crate::agentfile::lexer::{Illegal, Keyword, Token, TokenKind};
+use crate::agentfile::lexer::{Illegal, Token, TokenKind};
 use crate::agentfile::model::SecurityMode;
 use crate::agentfile::syntax::{ClauseKind, Spanned, Statement, StatementKind, Supervise};
 
 impl<'a> Parser<'a> {
     pub(super) fn supervised(&mut self, statement: &mut Statement) {
         let word = self.advance();
-        let human = self.take(TokenKind::Keyword(Keyword::Human));
+        let human = self.human();
         let end = human.as_ref().map_or(word.span, |human| human.span);
         let value = if human.is_some() { Supervise::Human } else { Supervise::Model };
         statement.clauses.supervise = Some(Spanned::new(value, word.span.to(end)));

@@ -24,7 +24,7 @@ use crate::tree::{
 use layer::{Layer, bounds};
 pub(super) use location::{NodeLocation, ProblemList};
 pub(super) use symbols::Symbols;
-pub(super) use text::times;
+pub(super) use text::{times, times_in_words};
 
 impl Workflow {
     /// Checks the whole tree and makes it ready to be run with this equipment.

@@ -122,8 +122,8 @@ impl Preparer<'_> {
                     let default = input.and_then(|input| input.default.as_ref());
                     default.filter(|value| times(value).is_none()).map(|value| {
                         bad(format!(
-                            "the default of ${name}, `{value}`, cannot be a number of times; it must be a whole number \
-                             above 0"
+                            "the default of ${name}, `{value}`, cannot be a number of times; it must be {}",
+                            times_in_words()
                         ))
                     })
                 }
@@ -134,6 +134,11 @@ impl Preparer<'_> {
         }
         within.clone()
     }
+}
+
+/// What a number of times must be.
+pub(crate) fn times_in_words() -> String {
+    format!("a whole number above 0 and at most {}", u32::MAX)
 }
 
 /// The number of times that a value stands for: a whole number above 0, perhaps written as text.
