@@ -4,12 +4,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use convoke_config::{Environment, Loader};
 use convoke_core::store::NewMail;
 use convoke_core::{EffectKind, Fork, Phase, RunId, RunStatus, Store};
 use convoke_goals::Values;
-use convoke_host::{FinishedRun, GoOnOptions, Host, HostBuilder, StartOptions};
+use convoke_host::{ActiveRun, FinishedRun, GoOnOptions, Host, HostBuilder, StartOptions};
 use convoke_store::MemoryStore;
 use serde_json::json;
 use tempfile::TempDir;
@@ -137,8 +138,25 @@ impl House {
     }
 
     /// Whatever waits for it may go on.
-    async fn approve(&self, run: &RunId) {
-        self.store.post(run, NewMail::json("Approved", &json!("by the board")).unwrap()).await.unwrap();
+    /// Goes on to the end, and approves as soon as that is waited for: an event belongs to the visit it is sent in.
+    async fn approved(&self, run: &RunId, running: ActiveRun) -> FinishedRun {
+        let approving = async {
+            while !self.waits(run).await {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            self.store.post(run, NewMail::json("Approved", &json!("by the board")).unwrap()).await.unwrap();
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            finished = running.finish() => finished.unwrap(),
+            () = approving => unreachable!("it waits for ever"),
+        }
+    }
+
+    async fn waits(&self, run: &RunId) -> bool {
+        let entries = self.store.entries(run, 1, usize::MAX).await.unwrap();
+        let last = entries.iter().rfind(|entry| entry.effect == EffectKind::Receive);
+        last.is_some_and(|entry| entry.phase == Phase::Started)
     }
 
     /// What was done for good, by path.
@@ -177,8 +195,7 @@ async fn a_nested_run_that_is_killed_anywhere_comes_to_the_same_end_and_does_not
     let mut options = StartOptions::default();
     options.id = Some(run.clone());
     let running = host.start(loaded, given(), options).await.unwrap();
-    house.approve(&run).await;
-    let finished = running.finish().await.unwrap();
+    let finished = house.approved(&run, running).await;
     assert!(is_right(&finished), "{:?} {:?}", finished.outcome.state, finished.error());
     let done = house.done(&run).await;
     assert_eq!(done.len(), 13, "{done:#?}");
@@ -190,9 +207,8 @@ async fn a_nested_run_that_is_killed_anywhere_comes_to_the_same_end_and_does_not
     let entries = house.store.entries(&run, 1, usize::MAX).await.unwrap().len() as u64;
     for cut in 1..=entries {
         let killed = Fork::new(run.clone(), cut).create(&house.store).await.unwrap();
-        house.approve(&killed).await;
         let again = house.host().go_on(&killed, GoOnOptions::default()).await.unwrap();
-        let finished = again.finish().await.unwrap();
+        let finished = house.approved(&killed, again).await;
         assert!(is_right(&finished), "killed before entry {cut}: {:?}", finished.error());
         assert_eq!(house.done(&killed).await, done, "killed before entry {cut}");
     }
