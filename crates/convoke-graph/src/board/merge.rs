@@ -114,9 +114,19 @@ impl<'a> Merging<'a> {
         let others: HashSet<u64> = history.iter().map(|change| change.id).collect();
         let theirs: Vec<&Arc<Change>> =
             history.iter().filter(|change| !self.known.contains(&change.id)).collect();
-        for (key, (node, value)) in last_writes(&theirs) {
+        let writes = last_writes(&theirs);
+        // A comment belongs to the decision that counts.
+        let decided =
+            |written: &Option<Arc<Value>>| written.as_ref().and_then(|v| v.as_str().map(str::to_owned));
+        let ours = self.last_write("approval_status", &others).and_then(|(_, written)| decided(written));
+        let status = writes.iter().find(|(key, _)| &****key == "approval_status");
+        let is_ours = ours > status.and_then(|(_, (_, written))| decided(written));
+        for (key, (node, value)) in writes {
             let Some((writer, written)) = self.last_write(key, &others) else { continue };
-            let rule = (self.reducer)(key);
+            let rule = match (self.reducer)(key) {
+                Reducer::Last if is_ours && &**key == "approval_comment" => Reducer::First,
+                rule => rule,
+            };
             if written == value && !rule.accumulates() {
                 continue;
             }

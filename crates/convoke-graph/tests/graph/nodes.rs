@@ -326,6 +326,8 @@ async fn approvals_side_by_side_belong_to_their_nodes_and_meet_without_a_conflic
         home.answer_at(&outcome.run, "test/second", second).await;
         let board = home.resume(made.clone(), &outcome.run).await.completed().unwrap();
         assert_eq!(board.text("approval_status"), together);
+        let comment = if together == "rejected" { "no" } else { "" };
+        assert_eq!(board.text("approval_comment"), comment, "that of the decision that counts");
         let decided = board.get("approvals").unwrap();
         assert!(
             decided["first"]["status"].is_string() && decided["second"]["status"].is_string(),
