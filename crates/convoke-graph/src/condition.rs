@@ -4,6 +4,8 @@
 //! nothing of the board is in it. What is not on the board is `nil`. A condition is a function of the board: it knows no clock and
 //! no chance, and makes no lists of a size that is nowhere written.
 
+mod work;
+
 use std::collections::BTreeMap;
 
 use expr::{Context, Program, Value as ExprValue};
@@ -43,6 +45,10 @@ const OVER_ITEMS: &[&str] = &[
     "sum",
     "reduce",
 ];
+
+/// What the parser knows of objects.
+const IN_OBJECTS: &str = "an object in it holds only texts, numbers that are not negative, booleans and nil: put what is more \
+                          into a variable, in an `assigner` or a `script` node";
 
 /// Functions that other dialects have for what a condition does not know.
 const OF_TIME: &[&str] = &["now", "date", "duration", "timezone"];
@@ -188,11 +194,17 @@ impl Condition {
 
     /// Understands an expression that may have any value.
     pub(crate) fn expression(text: &str) -> Result<Self, ConditionError> {
-        let scanned = scan(text).map_err(|problem| invalid(text, problem))?;
-        // The parser panics at objects that hold more than what is written in them.
-        let program = std::panic::catch_unwind(|| expr::compile(&scanned.text))
-            .map_err(|_| invalid(text, "an object in it holds only texts, numbers, booleans and nil"))?
+        let scanned = scan(text, false).map_err(|problem| invalid(text, problem))?;
+        // The parser panics at objects that hold more than what is written in them: should one be overlooked, this is no end.
+        let mut program = std::panic::catch_unwind(|| expr::compile(&scanned.text))
+            .map_err(|_| invalid(text, IN_OBJECTS))?
             .map_err(|error| invalid(text, unread(&scanned.text, &error.to_string())))?;
+        // What does something with every item of a list may do it for long, and make much of it.
+        if OVER_ITEMS.iter().any(|name| text.contains(name)) {
+            let counted = scan(text, true).map_err(|problem| invalid(text, problem))?;
+            program =
+                expr::compile(&counted.text).map_err(|error| invalid(text, one_line(&error.to_string())))?;
+        }
         let Scanned { names, computes, bits, .. } = scanned;
         Ok(Self { text: text.to_owned(), program, names, computes, bits })
     }
@@ -238,12 +250,12 @@ impl Condition {
             }
             context.insert(known_as.clone(), value);
         }
-        let value = expr::run(&self.program, &context)
+        let value = work::run(&self.program, &context)
             .map_err(|error| self.undecided(one_line(&error.to_string())))?;
         // Whole numbers that become too large begin anew at the other end: numbers with a point do not, and so come to something else.
         if self.computes
             && bits >= SAFE_BITS
-            && expr::run(&self.program, &inexact).is_ok_and(|other| differ(&value, &other))
+            && work::run(&self.program, &inexact).is_ok_and(|other| differ(&value, &other))
         {
             let problem = "whole numbers in it become larger than 9,223,372,036,854,775,807; begin with a number that has a \
                            point, `1.0 * x`"
@@ -293,7 +305,8 @@ struct Scanned {
 }
 
 /// Finds the variables of an expression. The parser takes `notes` for `not es`, and knows no `$env["odd name"]`: such are replaced.
-fn scan(text: &str) -> Result<Scanned, String> {
+/// Where `is_counted`, whatever a value comes from says to [`work`] that it is used.
+fn scan(text: &str, is_counted: bool) -> Result<Scanned, String> {
     if text.len() > LONGEST {
         return Err(format!("it is longer than {LONGEST} bytes"));
     }
@@ -311,6 +324,7 @@ fn scan(text: &str) -> Result<Scanned, String> {
             '"' | '\'' | '`' => quoted(rest, letter),
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '#' => 1 + rest[1..].find(|c: char| !is_name(c)).unwrap_or(rest.len() - 1),
             _ if is_name(letter) => rest.find(|c: char| !is_name(c)).unwrap_or(rest.len()),
             _ => letter.len_utf8(),
         };
@@ -320,8 +334,8 @@ fn scan(text: &str) -> Result<Scanned, String> {
                 range(&written, &after[1..]).filter(|items| *items <= MOST_IN_RANGES).unwrap_or(u64::MAX / 2);
             if in_ranges > MOST_IN_RANGES {
                 return Err(format!(
-                    "a range is written as two whole numbers, `1..10`, and has at most {MOST_IN_RANGES} items; otherwise \
-                     compare with `<` and `>`"
+                    "a range is written as two whole numbers, `1..10`, and has at most {MOST_IN_RANGES} items, all \
+                     ranges of an expression multiplied; otherwise compare with `<` and `>`"
                 ));
             }
             written.push_str("..");
@@ -346,6 +360,8 @@ fn scan(text: &str) -> Result<Scanned, String> {
             ));
         }
         let next = after.trim_start();
+        let mut known_as = token.to_owned();
+        let mut is_value = letter == '#';
         let is_key = matches!(before, '{' | ',') && next.starts_with(':');
         if is_name(letter) && !letter.is_ascii_digit() && !matches!(before, '.' | '#') && !is_key {
             if token == "$env" {
@@ -353,7 +369,7 @@ fn scan(text: &str) -> Result<Scanned, String> {
                     || "write `$env[\"odd name\"]` for a variable whose name is not a word".to_owned();
                 let (name, after) = env_name(after).ok_or_else(wrong)?;
                 let known_as = format!("{ALIAS}{}_env", names.len());
-                written.push_str(&known_as);
+                written.push_str(&work::counted(&known_as, is_counted));
                 names.insert(known_as, name);
                 (before, rest) = (']', after);
                 continue;
@@ -371,9 +387,10 @@ fn scan(text: &str) -> Result<Scanned, String> {
                     return Err(format!("there is no function `{token}`{meant}"));
                 }
             } else if !WORDS.contains(&token) {
+                is_value = last_token != "let";
                 let alias = if is_shadowed(token) { ALIAS } else { "" };
                 names.insert(format!("{alias}{token}"), token.to_owned());
-                written.push_str(alias);
+                known_as = format!("{alias}{token}");
             }
         }
         // `any(items, any(tags, # > 1))`: the parser sees only of what is in braces that it is for every item.
@@ -381,13 +398,17 @@ fn scan(text: &str) -> Result<Scanned, String> {
             open.is_braced = false;
             written.push('}');
         }
-        written.push_str(token);
+        written.push_str(&work::counted(&known_as, is_counted && is_value));
         match letter {
             '(' | '[' | '{' => {
                 let is_over_items = letter == '(' && OVER_ITEMS.contains(&last_token);
-                brackets.push(Bracket { is_over_items, is_braced: false });
+                let is_object = letter == '{' && is_key_before(next);
+                brackets.push(Bracket { is_over_items, is_braced: false, is_object });
             }
             ')' | ']' | '}' => drop(brackets.pop()),
+            ':' if brackets.last().is_some_and(|open| open.is_object) && !is_literal(argument(next)) => {
+                return Err(IN_OBJECTS.to_owned());
+            }
             ',' => {
                 if let Some(open) = brackets.last_mut().filter(|open| open.is_over_items)
                     && !next.starts_with(['{', '.'])
@@ -414,6 +435,29 @@ struct Bracket {
     is_over_items: bool,
     /// Whether what is done is in braces of ours.
     is_braced: bool,
+    /// Whether it is that of an object.
+    is_object: bool,
+}
+
+/// Whether the name of an entry comes next.
+fn is_key_before(text: &str) -> bool {
+    let length = match text.chars().next() {
+        Some(quote @ ('"' | '\'' | '`')) => quoted(text, quote),
+        _ => text.find(|c: char| !is_name(c)).unwrap_or(text.len()),
+    };
+    length > 0 && text[length..].trim_start().starts_with(':')
+}
+
+/// Whether something is one text, number, boolean or nil, and nothing else.
+fn is_literal(text: &str) -> bool {
+    let text = text.trim();
+    match text.chars().next() {
+        Some(quote @ ('"' | '\'' | '`')) => quoted(text, quote) == text.len(),
+        Some(letter) if letter.is_ascii_digit() || letter == '.' => {
+            text.chars().all(|letter| is_name(letter) || letter == '.')
+        }
+        _ => ["true", "false", "nil"].contains(&text),
+    }
 }
 
 /// What a function is called with from here on, up to the next comma or its end.

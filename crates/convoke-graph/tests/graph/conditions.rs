@@ -236,8 +236,47 @@ fn functions_that_know_the_time_are_refused_with_what_to_do_instead() {
 
 #[test]
 fn a_variable_in_an_object_is_an_error_and_ends_nothing() {
-    for condition in ["{'v': x}.v == 1", "map(list, {'v': #}) == []"] {
+    for condition in [
+        "{'v': x}.v == 1",
+        "map(list, {'v': #}) == []",
+        "{'v': -1}.v == -1",
+        "{\"v\": len(L)}.v == 1",
+        "{v: not true}.v",
+        "{'a': 1, 'v': 1 + 2}.v == 3",
+        "{'a': {'b': [1]}}.a.b[0] == 1",
+    ] {
         let error = Condition::new(condition).unwrap_err().to_string();
         assert!(error.contains("an object in it holds only"), "{condition}: {error}");
+    }
+    for condition in ["{'v': 1.5, w: 'a, b: c'}.w == 'a, b: c'", "{a: nil, b: true,}.b"] {
+        assert_eq!(holds(condition, json!({})), Ok(true), "{condition}");
+    }
+}
+
+#[test]
+fn what_goes_over_lists_for_too_long_or_makes_too_much_of_them_is_an_error() {
+    let numbers: Vec<u32> = (0..20_000).collect();
+    for condition in [
+        "len(filter(L, len(filter(L, # > 5)) > #)) > 3",
+        "len(filter(L, len(L) > #)) > 3",
+        "len(filter(L, {let all = L; len(all) > #})) > 3",
+        "len(reduce(1..40, #acc + #acc, 'x')) > 3",
+        "len(reduce(1..40, {let a = #acc; a + a}, 'x')) > 3",
+        "len(reduce(1..40, concat(#acc, #acc), [1])) > 3",
+    ] {
+        let error = holds(condition, json!({"L": numbers})).unwrap_err().to_string();
+        assert!(error.contains("it does too much") && error.contains(condition), "{error}");
+    }
+    for condition in [
+        "len(filter(L, # > 5)) == 19994",
+        "any(L, any(1..20, # == 20)) and $env[\"L\"][3] == 3",
+        "reduce(1..100, #acc + '.' + string(#), '') startsWith '.1.2'",
+        "reduce(L, #acc > # ? #acc : #) == 19999",
+        "map([{'a': 2}], #.a)[0] == 2",
+        "reduce(1..3, #acc + #index, 0) == 3",
+        "count(L, {let half = # / 2; half < 1}) == 2",
+    ] {
+        let made = holds(condition, json!({"L": numbers}));
+        assert!(made == Ok(true), "{condition}: {made:?}");
     }
 }
