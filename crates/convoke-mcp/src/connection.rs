@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{ProtocolVersion, ServerPeerInfo, Tool};
+use rmcp::model::{ProtocolVersion, ServerPeerInfo};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RunningService, ServiceError,
 };
@@ -16,11 +16,12 @@ use crate::calls::Calls;
 use crate::config::{Protocol, ServerConfig};
 use crate::error::McpError;
 use crate::handler::Handler;
+use crate::http;
+use crate::listed_tools::ListedTools;
 use crate::prepare::{PreparedTransport, prepare};
 use crate::process::Process;
 use crate::secret::ServerSecrets;
 use crate::server_environment::ServerEnvironment;
-use crate::{http, pages};
 
 /// How long closing may take before it is done the hard way.
 const CLOSING: Duration = Duration::from_secs(2);
@@ -225,12 +226,11 @@ impl Connection {
     }
 
     /// Everything that the server has for tools.
-    pub(crate) async fn tools(&self) -> Result<Vec<Tool>, ServiceError> {
-        if self.info.capabilities.tools.is_none() {
-            return Ok(Vec::new());
+    pub(crate) async fn tools(&self) -> Result<ListedTools, ServiceError> {
+        match self.info.capabilities.tools {
+            Some(_) => ListedTools::of(&self.peer).await,
+            None => Ok(ListedTools::default()),
         }
-        pages::all(async |page| self.peer.list_tools(page).await.map(|list| (list.tools, list.next_cursor)))
-            .await
     }
 
     /// Ends it: the server is told, and its process given a moment to end by itself.

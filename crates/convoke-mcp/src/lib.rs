@@ -41,6 +41,7 @@ mod handler;
 mod http;
 mod launch;
 mod library;
+mod listed_tools;
 mod name;
 mod pages;
 mod prepare;

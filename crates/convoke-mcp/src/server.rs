@@ -23,6 +23,7 @@ use crate::connection::Connection;
 use crate::error::McpError;
 use crate::footprint::Footprint;
 use crate::handler::Handler;
+use crate::listed_tools::ListedTools;
 use crate::secret::ServerSecrets;
 use crate::server_environment::ServerEnvironment;
 
@@ -67,6 +68,8 @@ pub(crate) struct Server {
 struct State {
     connection: Option<Arc<Connection>>,
     tools: Vec<Tool>,
+    /// Those that it lists and that nobody can read.
+    unreadable: Vec<String>,
     failures: u32,
     not_before: Option<Instant>,
     problem: Option<McpError>,
@@ -77,6 +80,10 @@ struct State {
 }
 
 impl State {
+    fn listed(&mut self, listed: ListedTools) {
+        (self.tools, self.unreadable) = (listed.tools, listed.unreadable);
+    }
+
     fn failed(&mut self, problem: McpError) {
         self.not_before = Some(Instant::now() + pause_after(self.failures));
         self.failures += 1;
@@ -143,6 +150,11 @@ impl Server {
         named.filter(|name| !has(name)).cloned().collect()
     }
 
+    /// The tools that it lists in a way that cannot be read: they are left out.
+    pub(crate) fn unreadable_tools(&self) -> Vec<String> {
+        self.state().unreadable.clone()
+    }
+
     /// Asks for its tools again if it said that they have changed. Says whether they have.
     pub(crate) async fn refresh(&self) -> Result<bool, McpError> {
         let before = self.state().tools.clone();
@@ -152,7 +164,7 @@ impl Server {
             let tools = self.listed(&connection, self.config.startup).await.inspect_err(|_| {
                 self.changed.store(true, Ordering::Relaxed);
             })?;
-            self.state().tools = tools;
+            self.state().listed(tools);
         }
         Ok(self.state().tools != before)
     }
@@ -235,7 +247,7 @@ impl Server {
         match connected {
             Ok((connection, tools)) => {
                 state.connection = Some(Arc::clone(&connection));
-                state.tools = tools;
+                state.listed(tools);
                 Ok(connection)
             }
             Err(problem) => {
@@ -258,7 +270,7 @@ impl Server {
         }
     }
 
-    async fn connect(&self) -> Result<(Arc<Connection>, Vec<Tool>), McpError> {
+    async fn connect(&self) -> Result<(Arc<Connection>, ListedTools), McpError> {
         let handler = Handler {
             server: self.name().to_owned(),
             calls: Arc::new(Calls::default()),
@@ -303,7 +315,7 @@ impl Server {
         Err(McpError::Changed { server: self.name().to_owned(), files })
     }
 
-    async fn listed(&self, connection: &Connection, left: Duration) -> Result<Vec<Tool>, McpError> {
+    async fn listed(&self, connection: &Connection, left: Duration) -> Result<ListedTools, McpError> {
         match tokio::time::timeout(left, connection.tools()).await {
             Ok(tools) => tools.map_err(|error| self.refused("a list of its tools", error)),
             Err(_) => {

@@ -144,6 +144,13 @@ impl McpServers {
                     warnings.push(format!("{problem}. Its tools are missing"));
                 }
                 ServerStatus::Ready { .. } => {
+                    warnings.extend(server.unreadable_tools().into_iter().map(|tool| {
+                        format!(
+                            "MCP server `{}` has a tool {tool} that is left out: its description cannot be read (`inputSchema` must be \
+                             an object, as must `annotations`)",
+                            server.name()
+                        )
+                    }));
                     warnings.extend(server.unknown_tools().into_iter().map(|tool| {
                         format!(
                             "MCP server `{}` has no tool `{tool}`, which its configuration names",

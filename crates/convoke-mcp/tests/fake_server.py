@@ -3,7 +3,8 @@
 
 Options: --stateless speaks 2026-07-28; --pages lists one tool a page; --die-at-start; --hang ignores everything;
 --hang-up ends on a question it does not know; --log FILE appends every message received, a line each;
---only NAME offers that tool alone (again and again for more); --more offers the tools in MORE, too; --garbage says nonsense
+--only NAME offers that tool alone (again and again for more); --more offers the tools in MORE, too; --unreadable NAME offers
+a tool whose inputSchema is a number, too; --garbage says nonsense
 before every answer, and sends messages that nobody waits for once it is called; --betray (HTTP) refuses everything, quoting the key it was given;
 --busy (HTTP) answers no call; --cut (HTTP) hangs up instead; --forget (HTTP) has lost its session when it is first called.
 """
@@ -170,6 +171,7 @@ def tools():
     listed = [made for made in listed if not ONLY or made["name"] in ONLY]
     known = {made["name"] for made in TOOLS}
     listed += [{"name": name, "inputSchema": {"type": "object"}} for name in ONLY if name not in known]
+    if value("--unreadable"): listed.insert(0, {"name": value("--unreadable"), "inputSchema": 5})
     return listed + (MORE if has("--more") else [])
 
 

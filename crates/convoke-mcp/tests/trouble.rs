@@ -165,3 +165,20 @@ async fn neither_addresses_nor_answers_give_a_key_away() {
         }
     }
 }
+
+#[tokio::test]
+async fn of_tools_of_which_one_cannot_be_read_only_that_one_is_left_out_and_named() {
+    for options in [
+        &["--unreadable", "odd"][..],
+        &["--unreadable", "odd", "--stateless"],
+        &["--unreadable", "odd", "--pages"],
+    ] {
+        let config = fake("srv").args(options.iter().copied()).protocol(Protocol::Auto);
+        let servers = McpServers::builder().server(config).start().await.unwrap();
+        assert_eq!(servers.tools::<String>([]).len(), 18, "{options:?}");
+        let warnings = servers.warnings();
+        let [warning] = &warnings[..] else { panic!("{options:?}: {warnings:?}") };
+        assert!(warning.contains("`srv` has a tool `odd` that is left out"), "{warning}");
+        assert_eq!(call(&servers, "srv", "echo", json!({"text": "hi"})).await, ("hi".into(), false));
+    }
+}
