@@ -27,9 +27,12 @@ pub(crate) fn uncounted(unpriced: &[String]) -> Option<String> {
         [_] => "has",
         _ => "have",
     };
+    // A script costs nothing, and no file gives it a price.
+    let priceable = !unpriced.iter().all(|name| name == "scripted" || name.starts_with("scripted/"));
+    let price = if priceable { ", or name a file with its price in `prices` of convoke.toml" } else { "" };
     Some(format!(
         "the limit on money cannot be kept: {} {has} no known price, so what its calls cost is not counted; limit tokens or calls as \
-         well, or name a file with its price in `prices` of convoke.toml",
+         well{price}",
         unpriced.join(", ")
     ))
 }

@@ -77,9 +77,9 @@ pub(super) fn must_fit(
     Err(Error::Refused(
         format!(
             "run `{}` has effects of steps that `{workflow}` no longer has: {}{added}. Going on would perform them again. \
-             If they were renamed, or are to go, raise the workflow's version (`Workflow::version`, `Workflow::migrate`) and say \
-             so (`Workflow::renamed`, `Workflow::dropped`); if they were moved, put them back, go on with the version that \
-             began the run, or fork the run before them",
+             Put them back under their old names, go on with what began the run, or fork the run before them. A workflow in Rust \
+             can also say what was renamed or is to go (`Workflow::renamed`, `Workflow::dropped`), with a higher version \
+             (`Workflow::version`, `Workflow::migrate`)",
             record.id,
             listed(&missing.into_iter().collect::<Vec<_>>()),
         )
