@@ -76,6 +76,28 @@ fn explain_answers_a_misspelt_tool_with_the_one_that_was_meant() {
 }
 
 #[test]
+fn a_tool_that_is_probably_misspelt_is_said_where_a_policy_is_checked_and_where_it_holds() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME n\nGOAL g \"Say something\"\nRUN r USING g\n");
+    let policy = "version = 1\n[tools.wriet]\ndecision = \"deny\"\n[tools.bsh.paths]\ndeny = [\"x\"]\n\
+                  [tools.deploy]\ndecision = \"deny\"\n[tools.write]\ndecision = \"deny\"\n";
+    place.write("policy.toml", policy);
+    let check = place.convoke(&["policy", "check"]);
+    assert_eq!(check.status.code(), Some(0), "others' tools are not known here: {}", stderr(&check));
+    let run = at_home(&place, &[], &["run", "-m", "scripted/rehearsal"]);
+    for said in [stderr(&check), stderr(&run)] {
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("policy.toml:3: [tools.wriet] holds for no tool"), "{said}");
+        assert!(said.contains("did you mean [tools.write]?"), "{said}");
+        assert!(said.contains("[tools.bsh]") && said.contains("did you mean [tools.bash]?"), "{said}");
+        assert!(!said.contains("deploy"), "{said}");
+    }
+    let check = place.convoke(&["policy", "check", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&stdout(&check)).unwrap();
+    assert_eq!(json["notes"].as_array().map(Vec::len), Some(2), "{json}");
+}
+
+#[test]
 fn explain_judges_paths_in_the_workspace_that_runs_have() {
     let place = Place::empty();
     let outside = ["policy", "explain", "--tool", "write", "--path", "../x"];

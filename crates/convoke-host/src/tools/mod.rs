@@ -105,6 +105,8 @@ impl RunTools {
         for tool in servers.tools(taken).iter() {
             tools.add(Arc::clone(tool)).map_err(|error| HostError::Tools(error.to_string()))?;
         }
+        let known: Vec<&str> = BUILT_IN_TOOLS.iter().copied().chain(tools.names()).collect();
+        notes.extend(policies.iter().flat_map(|policy| policy.misspelt_tools(&known)));
         let own_policy = config.locations().user.as_ref().map(|file| file.with_file_name(policy::FILE));
         let memories =
             memory::of(config, workspace.path())?.map(|memory| Arc::new(memory) as Arc<dyn Memories>);

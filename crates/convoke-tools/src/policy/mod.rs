@@ -21,6 +21,7 @@
 //! |---|---|
 //! | `keys` | every key there is |
 //! | `read`, `lines`, `problem` | from text to policy, or to everything that is wrong with it |
+//! | `misspelt` | tools that are probably called otherwise |
 //! | `pattern`, `command`, `builtin` | patterns of paths, hosts, MCP tools and commands; those that are built in |
 //! | `folder` | folders that commands may read besides the workspace |
 //! | [`shell`] | what a command line would start |
@@ -48,6 +49,7 @@ pub mod import;
 mod judge;
 mod keys;
 mod line_index;
+mod misspelt;
 mod narrowest_rule;
 mod outcome;
 mod pattern;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use arguments::Explain;
 pub(crate) use arguments::PolicyCommand;
 use convoke_history::human;
-use convoke_host::FileProblems;
+use convoke_host::{BUILT_IN_TOOLS, FileProblems};
 use convoke_tools::policy::{Policy, import};
 use serde_json::json;
 
@@ -40,12 +40,18 @@ fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Resul
         named => named.to_vec(),
     };
     let mut problems = Vec::new();
-    let mut wrong = 0;
+    let (mut notes, mut wrong) = (Vec::new(), 0);
     for file in &files {
         let name = file.display().to_string();
         match Policy::load_existing(file) {
-            Ok(_) if arguments.json => {}
-            Ok(_) => output.line(&Rich::plain(format!("{}: fine", text::clean(&name))))?,
+            Ok(policy) => {
+                let misspelt = policy.misspelt_tools(BUILT_IN_TOOLS);
+                if !arguments.json {
+                    output.line(&Rich::plain(format!("{}: fine", text::clean(&name))))?;
+                    output.notes(&misspelt);
+                }
+                notes.extend(misspelt);
+            }
             Err(errors) => {
                 wrong += errors.iter().count();
                 if arguments.json {
@@ -61,7 +67,7 @@ fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Resul
         }
     }
     if arguments.json {
-        output.json(&json!({"files": files, "problems": problems}))?;
+        output.json(&json!({"files": files, "problems": problems, "notes": notes}))?;
     } else if files.is_empty() {
         output.plain("there is no policy.toml: the defaults hold")?;
     }
