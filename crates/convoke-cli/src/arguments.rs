@@ -225,6 +225,10 @@ pub(crate) struct Chat {
 }
 
 /// The same range that profiles have.
+fn entry_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "give the number of a journal entry, as `convoke show` prints them".to_owned())
+}
+
 fn temperature(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=2.0).contains(number));
     number.ok_or_else(|| "give a number from 0 to 2".to_owned())
@@ -479,7 +483,7 @@ pub(crate) struct Replay {
     /// The run.
     pub(crate) run: String,
     /// Stop after the entry with this number.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = entry_number, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
     /// Print whole texts, however long.
     #[arg(long)]
@@ -509,7 +513,7 @@ pub(crate) struct Fork {
     /// The run.
     pub(crate) run: String,
     /// The journal entry to branch off at: the first that the new run does not have. `convoke show` prints the numbers.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = entry_number, allow_negative_numbers = true)]
     pub(crate) at: u64,
     /// The new run's id.
     #[arg(long, value_name = "NEW", value_parser = convoke_host::stored::new_run_id)]

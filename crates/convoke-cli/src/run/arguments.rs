@@ -75,7 +75,7 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Format,
     /// What the run may use, such as `1.50 usd, 200000 tokens`; also calls, tool-calls, turns.
-    #[arg(long, value_name = "LIMITS", value_parser = parse_limits)]
+    #[arg(long, value_name = "LIMITS", value_parser = parse_limits, allow_hyphen_values = true)]
     pub(crate) budget: Option<Limits>,
     /// How long it may be at work in all: 90s, 30min, 1h30min. Waiting for an answer after a stop is no work.
     #[arg(long, value_name = "TIME", value_parser = time_limit)]

@@ -30,6 +30,21 @@ fn a_fork_has_the_past_of_its_source_and_says_how_to_go_on() {
 }
 
 #[test]
+fn what_begins_with_a_minus_is_refused_as_the_value_it_is() {
+    let place = Place::empty();
+    for (arguments, said) in [
+        (&["fork", "letter-1", "--at", "-1"][..], "give the number of a journal entry"),
+        (&["replay", "letter-1", "--at", "-1"], "give the number of a journal entry"),
+        (&["run", "--budget", "-1usd"], "`-1usd` needs a number and a unit"),
+    ] {
+        let output = place.convoke(arguments);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(said) && !told.contains("-- -1"), "{told}");
+    }
+}
+
+#[test]
 fn the_id_of_a_fork_is_all_that_is_printed() {
     let place = Place::with([letter()]);
     let output = place.convoke(&["fork", "last", "--at", "1"]);

@@ -313,6 +313,7 @@ fn a_limit_on_money_that_cannot_be_kept_is_said_wherever_it_stands() {
     place.write("convoke.toml", "[budgets]\ncost_usd = 0.5\n");
     let told = stderr(&place.convoke(&chat));
     assert!(told.contains("the limit on money cannot be kept: scripted has no known price"), "{told}");
+    assert!(!told.contains("prices"), "nothing gives a script a price: {told}");
 }
 
 #[test]

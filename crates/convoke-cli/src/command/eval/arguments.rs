@@ -46,7 +46,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// What each run may use, such as `1.50 usd, 200000 tokens, 20 tool-calls`.
-    #[arg(long, value_name = "LIMITS", value_parser = parse_limits)]
+    #[arg(long, value_name = "LIMITS", value_parser = parse_limits, allow_hyphen_values = true)]
     pub(crate) budget: Option<Limits>,
     /// How long each run may be at work: 90s, 30min. Otherwise what is configured, or ten minutes.
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
