@@ -45,6 +45,13 @@ fn what_is_sent_is_kept_and_it_is_said_what_becomes_of_it() {
         "{}",
         stderr(&other)
     );
+    let elsewhere = place.convoke(&["send", "order-1", "others", r#"{"pizza": 2}"#, "--key", "k"]);
+    assert_eq!(elsewhere.status.code(), Some(1), "the channel is part of what was sent");
+    assert!(
+        stderr(&elsewhere).contains("something else on `letters` with the key `k`"),
+        "{}",
+        stderr(&elsewhere)
+    );
     let text = place.convoke(&["send", "order-1", "letters", "--text", "as it is", "--by", "bob"]);
     assert!(text.status.success());
     assert_eq!(

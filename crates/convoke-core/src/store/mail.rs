@@ -18,6 +18,8 @@ const OWN: &str = "convoke:";
 pub const CANCEL_CHANNEL: &str = "convoke:cancel";
 /// Followed by the question's id.
 const REPLY: &str = "convoke:reply:";
+/// Where it is kept what keys stand for.
+const CLAIMS: &str = "convoke:key";
 /// The longest name of a channel, in bytes.
 const LONGEST_CHANNEL: usize = 200;
 
@@ -74,6 +76,18 @@ impl NewMail {
     /// If it cannot be written as JSON.
     pub fn cancel(reason: &str) -> Result<Self, StoreError> {
         Self::on(CANCEL_CHANNEL.to_owned(), reason)
+    }
+
+    /// The note that a key stands for this mail, whatever channel it is sent on: sent before it, it tells who uses the key for something
+    /// else. There is none for mail without a key.
+    ///
+    /// # Errors
+    /// If it is too large.
+    pub fn claim(&self) -> Result<Option<Self>, StoreError> {
+        let Some(key) = &self.key else { return Ok(None) };
+        let payload = serde_json::from_slice::<serde_json::Value>(&self.payload).unwrap_or_default();
+        let claim = Self::on(CLAIMS.to_owned(), &(&self.channel, payload))?;
+        Ok(Some(claim.key(key.clone()).sender(self.sender.clone())))
     }
 
     fn on(channel: String, payload: &(impl Serialize + ?Sized)) -> Result<Self, StoreError> {

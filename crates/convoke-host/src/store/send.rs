@@ -7,31 +7,51 @@ use convoke_core::{RunId, RunStatus, Store};
 use convoke_history::{AwaitedMail, History};
 use convoke_machine::conversation::{ClientCalls, TOOL_RESULTS, TURN};
 use convoke_text::nearest;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::HostError;
 use crate::drawn::definition;
 
-/// Sends a run something. What has the key of something that was sent before on its channel is not sent again.
+/// Sends a run something. What has the key of something that was sent before is not sent again.
 ///
 /// # Errors
-/// [`HostError::KeyTaken`] if what was sent before with that key says something else; failures of the store.
+/// [`HostError::KeyTaken`] if what was sent before with that key says something else, or went to another channel; failures of the store.
 pub async fn send(store: &dyn Store, run: &RunId, mail: NewMail) -> Result<PostReceipt, HostError> {
-    let posted = store.post(run, mail.clone()).await?;
-    if posted.is_new {
-        return Ok(posted);
-    }
-    let kept = store.mail(run, &mail.channel, posted.number.saturating_sub(1), 1).await?.pop();
+    let taken = |channel: String| {
+        let key = mail.key.clone().unwrap_or_default();
+        HostError::KeyTaken { run: run.clone(), channel, key }
+    };
     let wanted: Option<Value> = serde_json::from_slice(&mail.payload).ok();
+    // Stores keep keys by channel. What earlier builds sent has no note, and is found where it was sent.
+    if let Some(claim) = mail.claim()? {
+        let posted = store.post(run, claim.clone()).await?;
+        if let Some((channel, said)) = kept::<(String, Value)>(store, run, &claim.channel, posted).await?
+            && (channel != mail.channel || Some(said) != wanted)
+        {
+            return Err(taken(channel));
+        }
+    }
+    let posted = store.post(run, mail.clone()).await?;
     // The order of names in an object says nothing.
-    match kept.filter(|kept| kept.number == posted.number).and_then(|kept| kept.read::<Value>().ok()) {
-        Some(kept) if Some(&kept) != wanted.as_ref() => Err(HostError::KeyTaken {
-            run: run.clone(),
-            channel: mail.channel,
-            key: mail.key.unwrap_or_default(),
-        }),
+    match kept::<Value>(store, run, &mail.channel, posted).await? {
+        Some(said) if Some(&said) != wanted.as_ref() => Err(taken(mail.channel.clone())),
         _ => Ok(posted),
     }
+}
+
+/// What was sent before, if that is why this was not sent.
+async fn kept<T: DeserializeOwned>(
+    store: &dyn Store,
+    run: &RunId,
+    channel: &str,
+    posted: PostReceipt,
+) -> Result<Option<T>, HostError> {
+    if posted.is_new {
+        return Ok(None);
+    }
+    let mail = store.mail(run, channel, posted.number.saturating_sub(1), 1).await?.pop();
+    Ok(mail.filter(|kept| kept.number == posted.number).and_then(|kept| kept.read().ok()))
 }
 
 /// The calls whose results a run waits for on a channel, if that is what it waits for.
