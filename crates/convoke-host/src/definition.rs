@@ -1,6 +1,6 @@
 //! Kinds of files that can be run: the one place where a further kind is added.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -107,6 +107,12 @@ pub trait Definition: Send + Sync {
 
     /// What a run came to, as text, by the state it ended with.
     fn result(&self, state: &Value) -> Option<String>;
+
+    /// The limits of the file itself that were the end of a run, by what they ended, from the state it ended with.
+    fn cut_short(&self, state: &Value) -> BTreeMap<String, String> {
+        let _ = state;
+        BTreeMap::new()
+    }
 
     /// The input that is given what somebody wants from it, if there is one.
     fn task(&self) -> Option<&str> {

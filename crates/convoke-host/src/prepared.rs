@@ -275,7 +275,8 @@ impl PreparedRun {
     ) -> ActiveRun {
         let telemetry = RunTelemetry::start(&self.models.config, notes);
         // Whoever began it here waits for it here.
-        let builder = Runtime::builder().shared_store(store).patience(how.patience);
+        let builder =
+            Runtime::builder().shared_store(store).patience(how.patience).waits_out_time(how.waits_out_time);
         let builder = self.tools.guard(telemetry.watch(builder));
         let runtime = match how.responder {
             Some(responder) => builder.responder(Asking(responder)),
@@ -315,6 +316,8 @@ pub struct ExecutionOptions {
     pub responder: Option<Arc<dyn Responder>>,
     /// How long it waits in this process for something to happen before it is suspended.
     pub patience: Duration,
+    /// Whether it waits in this process for time to pass however long that takes.
+    pub waits_out_time: bool,
     /// What becomes of it when whoever waits for it does not any more.
     pub when_dropped: WhenDropped,
     /// Whether it stays one generation however long it is, so that all of it can be looked at in the end.
@@ -325,7 +328,7 @@ impl Default for ExecutionOptions {
     fn default() -> Self {
         let (when_busy, patience) = (WhenBusy::default(), Duration::MAX);
         let when_dropped = WhenDropped::default();
-        Self { when_busy, responder: None, patience, when_dropped, undivided: false }
+        Self { when_busy, responder: None, patience, waits_out_time: false, when_dropped, undivided: false }
     }
 }
 

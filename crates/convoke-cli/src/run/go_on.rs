@@ -92,6 +92,8 @@ pub(crate) async fn go_on(
     let is_conversation = prepared.agentfile().is_none_or(talks_somewhere);
     if !is_there && is_conversation {
         how.patience = PATIENCE;
+        // Nobody has to send anything for a step to be tried again.
+        how.waits_out_time = true;
     }
     let talks = is_there
         && prepared.definition().is_conversation()

@@ -62,9 +62,16 @@ pub(crate) async fn give(
         }
         (_, None) => {
             let width = session.output.width();
-            let calls = history.map(|history| session.awaited_calls(&history, width)).unwrap_or_default();
-            let whom = if open.is_empty() && !calls.is_empty() { "a client" } else { "a person" };
-            session.output.note(&format!("run {} waits for {whom}:", outcome.run));
+            let calls =
+                history.as_ref().map(|history| session.awaited_calls(history, width)).unwrap_or_default();
+            let record = history.map(|history| history.record).filter(|record| record.channels.is_empty());
+            let waits = match (record.and_then(|record| record.wake), open.is_empty(), calls.is_empty()) {
+                (_, true, false) => "for a client:".to_owned(),
+                // Nobody is asked anything.
+                (Some(wake), true, true) => format!("until {wake}"),
+                _ => "for a person:".to_owned(),
+            };
+            session.output.note(&format!("run {} waits {waits}", outcome.run));
             tell_questions(session, &open);
             calls.iter().for_each(|line| session.output.explained(line));
             session.output.note(&next);

@@ -347,3 +347,71 @@ fn packs_that_are_wrong_are_refused_for_what_is_wrong() {
         assert!(!run.status.success() && !place.file().exists(), "{name} was run: {}", stderr(&run));
     }
 }
+
+/// A pack whose composition `write` runs in a state that something comes after, and whose step is tried three times.
+const COMPOSED: &str = r#"
+id: composed
+name: composed
+version: 1.0.0
+template_engine: {version: v1, syntax: "{{variable}}"}
+prompts:
+  chat: {id: chat, name: chat, version: 1.0.0, system_template: "You write."}
+compositions:
+  write:
+    version: 1
+    steps: [{id: first, kind: prompt, prompt_task: chat, modifiers: {retry: {max_attempts: 3}}}]
+workflow:
+  version: 2
+  entry: work
+  states:
+    work: {orchestration: composition, composition: write, on_event: {Done: end}}
+    end: {prompt_task: chat, terminal: true}
+"#;
+
+/// The exit code, and all that was told.
+fn told(output: std::process::Output) -> (Option<i32>, String) {
+    (output.status.code(), stdout(&output) + &stderr(&output))
+}
+
+#[test]
+fn a_composition_that_fails_as_a_function_fails_its_run_whatever_state_runs_it() {
+    let place = Place::empty();
+    place.write("c.pack.yaml", COMPOSED);
+    place.write("bad.toml", "[[rule]]\nerror = {status = 400, message = \"bad request\"}\n");
+    let inputs = ["-i", "composition=write", "-i", "message=x", "-m", "scripted/bad.toml"];
+    let (code, told) = told(place.convoke(&[&["run", "c.pack.yaml"], &inputs[..]].concat()));
+    assert!(
+        code == Some(1) && told.contains("bad request") && !told.contains("What next?"),
+        "{code:?} {told}"
+    );
+}
+
+#[test]
+fn a_step_that_is_tried_again_is_waited_for_and_nobody_is_said_to_be_asked() {
+    let place = Place::empty();
+    place.write("c.pack.yaml", COMPOSED);
+    let busy = "[[rule]]\ntimes = 2\nerror = {status = 503, message = \"busy\"}\n";
+    place.write("busy.toml", format!("{busy}[[rule]]\nreply = \"written\"\n"));
+    let inputs = ["-i", "composition=write", "-i", "message=x", "-m", "scripted/busy.toml"];
+    let (code, told) = told(place.convoke(&[&["run", "c.pack.yaml"], &inputs[..]].concat()));
+    assert!(code == Some(0) && told.contains("written"), "{code:?} {told}");
+}
+
+#[test]
+fn a_workflow_that_ends_by_its_own_budget_is_said_to_be_cut_short() {
+    let place = Place::empty();
+    let looping = COMPOSED.replace(
+        "{orchestration: composition, composition: write, on_event: {Done: end}}",
+        "{prompt_task: chat, on_event: {Again: work, Done: end}}",
+    ) + "  engine: {budget: {max_total_visits: 3}}\n";
+    place.write("c.pack.yaml", looping);
+    let again = "{name = \"workflow__transition\", arguments = {event = \"Again\", context = \"on\"}}";
+    place.write("s.toml", format!("[[rule]]\nreply = {{tool_calls = [{again}]}}\n"));
+    let run = ["run", "c.pack.yaml", "-i", "message=x", "-m", "scripted/s.toml", "-q"];
+    let (code, told) = told(place.convoke(&run));
+    let why = "`composed` was cut short: ";
+    assert!(code == Some(0) && told.contains(why) && told.contains("max_total_visits"), "{code:?} {told}");
+    let document = place.convoke(&[&run[..], &["--output", "json"]].concat());
+    let document: serde_json::Value = serde_json::from_slice(&document.stdout).unwrap();
+    assert!(document["cut_short"]["composed"].as_str().unwrap().contains("max_total_visits"), "{document}");
+}

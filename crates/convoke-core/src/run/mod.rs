@@ -108,6 +108,8 @@ pub(crate) struct Services {
     pub(crate) on_doubt: OnDoubt,
     /// How long a run waits for time to pass or mail to come before it is suspended.
     pub(crate) patience: Duration,
+    /// Whether it waits for time to pass however long that takes.
+    pub(crate) waits_out_time: bool,
     pub(crate) forbid_live_models: bool,
 }
 

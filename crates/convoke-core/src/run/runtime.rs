@@ -66,6 +66,7 @@ impl Runtime {
             settings: Settings::default(),
             on_doubt: OnDoubt::default(),
             patience: PATIENCE,
+            waits_out_time: false,
             forbid_live_models: std::env::var(FORBID_LIVE_MODELS)
                 .is_ok_and(|value| !value.is_empty() && value != "0"),
         }
@@ -117,6 +118,7 @@ pub struct RuntimeBuilder {
     settings: Settings,
     on_doubt: OnDoubt,
     patience: Duration,
+    waits_out_time: bool,
     forbid_live_models: bool,
 }
 
@@ -172,6 +174,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Waits here for time to pass however long that takes: patience is for what others send.
+    pub fn waits_out_time(mut self, waits_out_time: bool) -> Self {
+        self.waits_out_time = waits_out_time;
+        self
+    }
+
     /// Refuses real models, as the environment variable [`FORBID_LIVE_MODELS`] does for a whole process.
     pub fn forbid_live_models(mut self) -> Self {
         self.forbid_live_models = true;
@@ -190,6 +198,7 @@ impl RuntimeBuilder {
             settings: Arc::new(self.settings),
             on_doubt: self.on_doubt,
             patience: self.patience,
+            waits_out_time: self.waits_out_time,
             forbid_live_models: self.forbid_live_models,
         };
         Runtime { services: Arc::new(services) }

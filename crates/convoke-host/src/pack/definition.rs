@@ -1,5 +1,6 @@
 //! A pack that can be run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_core::{Runner, Tool, Toolset};
@@ -232,6 +233,12 @@ impl Definition for PackDefinition {
 
     fn result(&self, state: &Value) -> Option<String> {
         serde_json::from_value::<MachineState>(state.clone()).ok()?.last
+    }
+
+    fn cut_short(&self, state: &Value) -> BTreeMap<String, String> {
+        let state = serde_json::from_value::<MachineState>(state.clone()).unwrap_or_default();
+        let why = evaluated::exhausted(&self.pack, &state);
+        why.map(|why| (self.name().to_owned(), why)).into_iter().collect()
     }
 
     fn vocabulary(&self) -> Vocabulary {

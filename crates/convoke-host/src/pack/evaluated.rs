@@ -7,7 +7,7 @@ use convoke_machine::conversation::MachineState;
 use convoke_machine::pack::composition::{Action, Step};
 use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::{AGENT, CompiledPack};
-use convoke_machine::workflow::{Orchestration, SET_ARTIFACT, TRANSITION};
+use convoke_machine::workflow::{Orchestration, SET_ARTIFACT, Status, TRANSITION};
 use convoke_text::nearest;
 use serde_json::{Map, Value};
 
@@ -104,6 +104,20 @@ pub(super) fn facts(state: &Value) -> Facts {
         artifacts: artifacts.collect(),
         ..Facts::default()
     }
+}
+
+/// The limit of its own budget that a workflow ended at.
+pub(super) fn exhausted(pack: &CompiledPack, state: &MachineState) -> Option<String> {
+    if state.status != Status::BudgetExhausted {
+        return None;
+    }
+    let context = state.context.as_ref()?;
+    let checked = pack.workflow()?.check_budget(context, context.updated_at());
+    Some(
+        checked
+            .err()
+            .map_or_else(|| "the budget of its workflow is used up".to_owned(), |error| error.to_string()),
+    )
 }
 
 /// The evals of the pack that a step of a composition names.

@@ -139,7 +139,11 @@ impl StoredRuns {
         let state: GoalState = match source.definition.agentfile() {
             Some(_) => serde_json::from_value(outcome.state.clone())
                 .map_err(|source| HostError::Unreadable { run: outcome.run.clone(), source })?,
-            None => GoalState::default(),
+            None => {
+                let mut state = GoalState::default();
+                state.cut_short = source.definition.cut_short(&outcome.state);
+                state
+            }
         };
         let (run, resume) = (&outcome.run, self.resume(&outcome.run, source.manifest));
         let mut report = RunReport {
