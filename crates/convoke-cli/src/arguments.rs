@@ -666,7 +666,13 @@ impl Command {
 impl Arguments {
     /// Reads the command line of this process; on a mistake says so and ends the process.
     pub(crate) fn from_command_line() -> Self {
-        let matches = help::grouped(Self::command())
+        // A variable that is set to nothing counts as one that is not set, as everywhere else.
+        let command = Self::command().mut_args(|argument| {
+            let value = argument.get_env().and_then(std::env::var_os);
+            let is_empty = value.is_some_and(|value| value.is_empty());
+            if is_empty { argument.env(None::<&'static str>) } else { argument }
+        });
+        let matches = help::grouped(command)
             .try_get_matches()
             .unwrap_or_else(|error| usage_error::exit(&error));
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());

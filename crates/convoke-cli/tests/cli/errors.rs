@@ -16,6 +16,19 @@ fn a_missing_store_is_not_made() {
     assert!(!place.file().exists());
 }
 
+#[test]
+fn variables_that_are_set_to_nothing_count_as_not_set() {
+    let place = Place::with([letter()]);
+    for command in [&["runs"][..], &["show", "last"], &["policy", "check"]] {
+        let without = place.seen(command);
+        assert!(without.contains("--- exit 0"), "{without}");
+        let empty = [("COLUMNS", "80"), ("CONVOKE_STORE", ""), ("CONVOKE_CONFIG", "")];
+        assert_eq!(place.seen_with(command, &empty), without);
+    }
+    let named = place.seen_with(&["--store", "", "runs"], &[]);
+    assert!(named.contains("--store <PATH>") && named.contains("--- exit 2"), "{named}");
+}
+
 #[cfg(unix)]
 #[test]
 fn no_file_is_read_without_an_end() {
