@@ -672,9 +672,8 @@ impl Arguments {
             let is_empty = value.is_some_and(|value| value.is_empty());
             if is_empty { argument.env(None::<&'static str>) } else { argument }
         });
-        let matches = help::grouped(command)
-            .try_get_matches()
-            .unwrap_or_else(|error| usage_error::exit(&error));
+        let matches =
+            help::grouped(command).try_get_matches().unwrap_or_else(|error| usage_error::exit(&error));
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A global argument is known to the innermost command it was given to.
         let mut innermost = &matches;
