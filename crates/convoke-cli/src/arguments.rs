@@ -224,11 +224,11 @@ pub(crate) struct Chat {
     pub(crate) forget: bool,
 }
 
-/// The same range that profiles have.
 fn entry_number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give the number of a journal entry, as `convoke show` prints them".to_owned())
 }
 
+/// The same range that profiles have.
 fn temperature(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=2.0).contains(number));
     number.ok_or_else(|| "give a number from 0 to 2".to_owned())
