@@ -1,5 +1,7 @@
 //! What several files and folders have in common is read in one way.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
 use std::path::{Path, PathBuf};
 
 use convoke_config::{Environment, Loader};
