@@ -53,22 +53,8 @@ const IN_OBJECTS: &str = "an object in it holds only texts, numbers that are not
 /// Functions that other dialects have for what a condition does not know.
 const OF_TIME: &[&str] = &["now", "date", "duration", "timezone"];
 
+/// All other functions.
 const FUNCTIONS: &[&str] = &[
-    "all",
-    "any",
-    "one",
-    "none",
-    "map",
-    "filter",
-    "find",
-    "findIndex",
-    "findLast",
-    "findLastIndex",
-    "groupBy",
-    "sortBy",
-    "count",
-    "sum",
-    "reduce",
     "mean",
     "median",
     "min",
@@ -381,8 +367,9 @@ fn scan(text: &str, is_counted: bool) -> Result<Scanned, String> {
                          Give the time as an input, or have a `tool` node write it to a variable"
                     ));
                 }
-                if !FUNCTIONS.contains(&token) {
-                    let meant = convoke_text::nearest(token, FUNCTIONS.iter().copied());
+                let known = || OVER_ITEMS.iter().chain(FUNCTIONS).copied();
+                if !known().any(|name| name == token) {
+                    let meant = convoke_text::nearest(token, known());
                     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
                     return Err(format!("there is no function `{token}`{meant}"));
                 }
