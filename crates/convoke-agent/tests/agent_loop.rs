@@ -79,6 +79,28 @@ async fn gains_158_the_stream_of_a_call_then_an_answer() {
     );
     let ended = json!({"agent": "helper", "stop": "complete", "turns": 2, "pending_calls": []});
     assert_eq!(agents_ended(&events), [ended]);
+    let kinds: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::StepStarted { kind } => Some(kind.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kinds, ["agent", "turn", "turn"]);
+}
+
+#[test]
+fn an_agent_is_printed_with_its_name_its_model_its_tools_and_its_turns() {
+    let model = ScriptedModel::builder().name("small").otherwise("Hm.").build();
+    let builder = agent(&model).system("The secret of the house.").tool(echo("repeat", &Diary::default()));
+    let being_made = format!("{builder:?}");
+    assert!(being_made.contains("helper") && being_made.contains("repeat"), "{being_made}");
+    let made = format!("{:?}", builder.max_turns(7).build().unwrap());
+    for part in ["helper", "small", "repeat", "max_turns: Some(7)"] {
+        assert!(made.contains(part), "{part}: {made}");
+    }
+    assert!(!made.contains("secret"), "{made}");
+    assert_eq!(AgentStop::HandedOff.to_string(), "handed_off");
 }
 
 /// What is told of agents that ended.
@@ -374,6 +396,8 @@ async fn gains_181_the_defaults() {
     assert_eq!(helper.max_turns(), Some(10));
     assert_eq!(helper.tool_timeout(), Some(Duration::from_secs(30)));
     assert_eq!(helper.parallel_tool_calls(), ParallelCalls::ByEffects);
+    let builder = Agent::builder("helper").parallel_tool_calls(ParallelCalls::OneByOne);
+    assert_eq!(builder.build().unwrap().parallel_tool_calls(), ParallelCalls::OneByOne);
 
     let next = |request: &ModelRequest| call("echo", &request.messages.len().to_string());
     let eager =

@@ -5,9 +5,9 @@ use crate::common::{
     Diary, Person, agent, call, call_events, calls_then_done, echo, kind, outcome, results, slow, streamed,
 };
 use convoke_agent::{
-    AgentStop, Approval, ClientTool, Conversation, InvalidAgent, OnRejection, QuestionBroker,
+    AgentStop, Approval, ClientTool, Conversation, FunctionTool, InvalidAgent, OnRejection, QuestionBroker,
 };
-use convoke_core::{Answer, EventKind, Question, Runtime, Workflow};
+use convoke_core::{Answer, Canceller, EventKind, Question, RunStatus, Runtime, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::json;
 
@@ -234,4 +234,30 @@ async fn approval_for_a_tool_there_is_not_is_refused_when_the_agent_is_built() {
         error.to_string(),
         "agent `helper` wants approval for `ecko`, and has no such tool; it has: echo"
     );
+}
+
+#[tokio::test]
+async fn a_question_comes_before_a_failure_beside_it() {
+    let broken =
+        FunctionTool::new("broken", "Fails", |_: crate::common::Text| async { Err::<String, _>("on fire") });
+    let helper = agent(&calls_then_done(call("broken", "x").and_tool("pay", json!({"text": "y"}))));
+    let helper = helper.tool(broken.fatal().pure()).tool(echo("pay", &Diary::default()));
+    let outcome = outcome(&Runtime::new(), helper.approval(Approval::of(["pay"])).build().unwrap()).await;
+    assert_eq!((outcome.status, outcome.questions().len()), (RunStatus::Suspended, 1), "{:?}", outcome.error);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_comes_before_a_question_beside_it() {
+    let (diary, canceller) = (Diary::default(), Canceller::new());
+    let helper = agent(&calls_then_done(call("slow", "x").and_tool("pay", json!({"text": "y"}))));
+    let helper =
+        helper.tool(slow("slow", &diary, Duration::from_secs(60)).unbounded()).tool(echo("pay", &diary));
+    let workflow = Workflow::new(helper.approval(Approval::of(["pay"])).build().unwrap());
+    let start = Runtime::new().start(&workflow, Conversation::from("go")).canceller(&canceller);
+    let (outcome, ()) = tokio::join!(async { start.await.unwrap() }, async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        canceller.cancel("enough");
+    });
+    assert_eq!(outcome.status, RunStatus::Cancelled);
+    assert_eq!(diary.entries(), ["slow(x) begins"]);
 }

@@ -19,5 +19,7 @@ mod question_broker;
 mod resume;
 mod stream;
 mod structured;
+mod time_limits;
 mod tools;
+mod turns;
 mod workflow_tool;

@@ -6,8 +6,8 @@ use crate::common::{Diary, agent, call, echo, results, slow};
 use convoke_agent::{Agent, AgentResult, AgentStop, AgentTool, Approval, Conversation};
 use convoke_core::store::{Batch, NewRun};
 use convoke_core::{
-    Answer, BoxFuture, EffectKind, Error, Limits, Nature, Question, RunId, RunStatus, Runtime, Scope, Step,
-    Store, ToolEffect, Workflow,
+    Answer, BoxFuture, EffectKind, Error, Limits, Nature, Phase, Question, RunId, RunStatus, Runtime, Scope,
+    Step, Store, ToolEffect, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::{MemoryStore, SqliteStore};
@@ -207,6 +207,14 @@ async fn suspended_then_resumed(
     let replay = keeping(&store).replay(&workflow, &run_id()).await.unwrap();
     assert!(replay.error.is_none(), "{:?}", replay.error);
     assert_eq!((replay.unused, replay.state.result), (0, second.result.clone()));
+    let entries = store.entries(&run_id(), 1, usize::MAX).await.unwrap();
+    let finished = entries.iter().filter(|entry| entry.phase == Phase::Finished);
+    let mut places: Vec<_> =
+        finished.map(|entry| (entry.path.as_str(), entry.ordinal, entry.digest)).collect();
+    let all = places.len();
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), all, "what was decided is not decided again");
     (first.state.result, second.result.unwrap())
 }
 
@@ -281,9 +289,12 @@ async fn an_agent_whose_process_was_killed_has_what_is_left_of_its_time() {
         let killed = NewRun { past, ..make().new_run(RunId::mint(), first.input.clone()) };
         let lease = store.create(killed).await.unwrap();
         store.release(&lease);
-        let outcome = keeping(&store).resume(&make(), lease.run).await.unwrap();
+        let outcome = keeping(&store).resume(&make(), lease.run.clone()).await.unwrap();
         let result = outcome.state.result.unwrap();
         assert_eq!((result.stop, result.turns), (stop, reached), "after {took} minutes");
+        // Told again, there is time enough; where it ended then was written down.
+        let told = keeping(&store).replay(&make(), &lease.run).await.unwrap();
+        assert_eq!((told.unused, told.state.result), (0, Some(result)), "after {took} minutes");
     }
 }
 

@@ -182,12 +182,24 @@ async fn one_that_asked_to_be_left_alone_is_and_others_are_not() {
 
 #[tokio::test(start_paused = true)]
 async fn those_that_are_left_alone_are_asked_when_nobody_else_answers() {
-    let first = named("first", [error(ModelErrorKind::Quota).into(), "one".into()]);
+    let first = named("first", [error(ModelErrorKind::Quota).into(), "one".into(), "one again".into()]);
     let second = named("second", ["two".into(), error(ModelErrorKind::Overloaded).into()]);
     let model = fallback([&first, &second]);
     assert_eq!(answer(&model).await.unwrap().text(), "two");
     let reply = answer(&model).await.unwrap();
     assert_eq!((reply.text().as_str(), reply.model.as_str()), ("one", "first"));
+    assert_eq!(answer(&model).await.unwrap().text(), "one again", "it has answered: its turn is back");
+    assert_eq!(second.calls(), 2);
+}
+
+#[test]
+fn it_is_as_real_as_any_of_its_models() {
+    use convoke_core::Reality;
+    let simulated = always("first", "one");
+    assert_eq!(fallback([&simulated, &always("second", "two")]).reality(), Reality::Simulated);
+    let real = Arc::new(crate::asking::Fixed(Vec::new()));
+    assert_eq!(real.reality(), Reality::Live);
+    assert_eq!(fallback([&simulated]).or(real).reality(), Reality::Live);
 }
 
 fn priced(name: &str, dollars: Option<u64>, replies: impl IntoIterator<Item = Reply>) -> ScriptedModel {

@@ -60,6 +60,8 @@ fn one_gate_for_a_place_and_a_key() {
     assert!(!Arc::ptr_eq(&gate, &Gate::shared("https://gate.example/v1", Some(&other))));
     assert!(!Arc::ptr_eq(&gate, &Gate::shared("https://gate.example/v1", None)));
     assert!(!Arc::ptr_eq(&gate, &Gate::shared("https://gate.example/v2", Some(&key))));
+    let known = Gate::shared("https://gate.example/v1", Some(&key));
+    assert!(Arc::ptr_eq(&gate, &known), "others have come since, and it is held");
     let held = at_once(&gate, 1).unwrap();
     assert_eq!(format!("{gate:?}"), "Gate { under way: 1, waiting: 0, .. }", "and nothing of the key");
     assert_eq!(format!("{held:?}"), "Admission { answered: false, .. }");

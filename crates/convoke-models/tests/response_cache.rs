@@ -270,6 +270,52 @@ async fn replies_are_kept_within_so_many_bytes() {
     assert!(!has(&store, 200).await && has(&store, 99).await, "what is too large drives out nothing");
 }
 
+#[tokio::test]
+async fn what_just_fits_is_kept() {
+    let length = |text: &str| {
+        let script = ScriptedModel::replies([Reply::text(text)]);
+        let reply = script.answer(ModelRequest::new("go")).now_or_never().unwrap().unwrap();
+        serde_json::to_vec(&reply).unwrap().len()
+    };
+    let (one, two) = ("x".repeat(1_000), "y".repeat(500));
+    let exact = MemoryReplies::new(10, length(&one) + length(&two));
+    keep(&exact, 1, &one).await;
+    keep(&exact, 2, &two).await;
+    assert_eq!(exact.len(), 2);
+    keep(&exact, 3, "z").await;
+    assert!(!has(&exact, 1).await && has(&exact, 2).await && has(&exact, 3).await);
+    let alone = MemoryReplies::new(10, length(&one));
+    keep(&alone, 1, &one).await;
+    assert!(has(&alone, 1).await && !alone.is_empty());
+    let smaller = MemoryReplies::new(10, length(&one) - 1);
+    keep(&smaller, 1, &one).await;
+    assert!(smaller.is_empty());
+}
+
+#[tokio::test]
+async fn the_order_of_use_is_kept_however_often_replies_come_and_go() {
+    let store = MemoryReplies::new(3, 1_000_000);
+    for name in 1..=9 {
+        keep(&store, name, "text").await;
+    }
+    assert_eq!(store.len(), 3);
+    assert!(has(&store, 8).await && has(&store, 9).await && has(&store, 7).await);
+    keep(&store, 10, "text").await;
+    assert!(!has(&store, 8).await, "the others were used since");
+    assert!(has(&store, 9).await && has(&store, 7).await && has(&store, 10).await);
+}
+
+#[tokio::test]
+async fn a_failure_is_over_for_whoever_asks_next_though_somebody_has_not_heard_of_it() {
+    let script = ScriptedModel::replies([Reply::error(ModelError::of_status(500, "broken")), "fine".into()]);
+    let model = cached(&script);
+    let (one, mut two) = (model.reply(cold("go"), context()), model.reply(cold("go"), context()));
+    assert!(one.collect::<Vec<_>>().await.iter().any(Result::is_err));
+    assert_eq!(text(&model, cold("go")).await, "fine");
+    assert!(two.next().await.is_some());
+    assert_eq!(script.calls(), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_too_old_is_forgotten() {
     let script = counting();

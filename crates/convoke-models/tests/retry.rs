@@ -111,6 +111,44 @@ async fn what_the_provider_asks_for_goes_before_our_own_waits() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_that_asks_for_no_wait_at_all_has_not_said_how_long() {
+    let script = ScriptedModel::builder().otherwise(Reply::error(wait(0))).build();
+    let start = Instant::now();
+    answer(&retrying(&script, Attempts::default())).await.unwrap_err();
+    assert_eq!(script.calls(), 4);
+    assert!(start.elapsed() > Duration::ZERO, "it is left alone for a while all the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_model_itself_took_back_was_not_seen() {
+    let restarted = ReplyDelta::Restarted { model: "fixed".into(), reason: "a better idea".into() };
+    let pieces = vec![Ok(ReplyDelta::Text("Half".into())), Ok(restarted), Err(busy())];
+    let model = Retrying::new(
+        Arc::new(crate::asking::Fixed(pieces)),
+        Attempts::at_most(2).partial(PartialReply::Keep),
+    );
+    assert_eq!(answer(&model).await.unwrap_err().message, "busy (tried 2 times)");
+}
+
+#[test]
+fn what_stands_for_a_model_is_printed_with_its_name_and_what_it_adds() {
+    use convoke_models::resilience::{Deferred, Fallback, MemoryReplies, ResponseCache};
+    let named = |name: &str| Arc::new(ScriptedModel::builder().name(name).otherwise("Hm.").build());
+    let retrying = format!("{:?}", Retrying::new(named("flaky"), Attempts::at_most(7)));
+    assert!(retrying.contains("flaky") && retrying.contains("most: 7"), "{retrying}");
+    let fallback = format!("{:?}", Fallback::new(named("first")).or(named("second")));
+    assert_eq!(fallback, r#"Fallback { models: ["first", "second"], .. }"#);
+    let cached = format!("{:?}", ResponseCache::new(named("dear"), Arc::new(MemoryReplies::default())));
+    assert_eq!(cached, r#"ResponseCache { model: "dear", answers: AtTemperatureZero, .. }"#);
+    let model = named("slow");
+    let deferred = Deferred::new("slow", move || {
+        let model: Arc<dyn Model> = Arc::clone(&model) as Arc<dyn Model>;
+        async move { Ok::<_, ModelError>(model) }
+    });
+    assert_eq!(format!("{deferred:?}"), r#"Deferred { name: "slow", is_open: false, .. }"#);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_provider_that_asks_for_too_much_is_not_waited_for() {
     let script = ScriptedModel::builder().otherwise(Reply::error(wait(61))).build();
     let start = Instant::now();

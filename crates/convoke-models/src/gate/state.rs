@@ -61,9 +61,9 @@ pub(super) enum AdmissionDecision {
 pub(super) struct State {
     pub(super) queue: Queue,
     ceilings: Ceilings,
-    /// Requests gate_key replies are not whole.
+    /// Requests whose replies are not whole.
     under_way: usize,
-    /// Requests gate_key replies have not begun.
+    /// Requests whose replies have not begun.
     unanswered: usize,
     /// The latest request that was let through.
     latest: AdmittedTotal,
@@ -318,6 +318,47 @@ mod tests {
         answer(&mut state, ahead, RateLimitOutcome::Accepted, later);
         assert_eq!(all_that_may_go(&mut state, later + 60 * SECOND).len(), 1, "at the pace there is now");
         assert_eq!(state.refusals, 0);
+    }
+
+    #[test]
+    fn after_a_single_refusal_nobody_is_sent_ahead() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let first = admitted(&mut state, now);
+        answer(&mut state, first, REFUSED, now);
+        admitted(&mut state, now + SECOND);
+        admitted(&mut state, now + 2 * SECOND);
+        assert_eq!(state.unanswered, 2);
+    }
+
+    #[test]
+    fn the_others_wait_for_nobody_but_the_one_that_is_ahead_and_no_longer_than_it_takes() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let _slow = admitted(&mut state, now);
+        let first = admitted(&mut state, now);
+        answer(&mut state, first, REFUSED, now);
+        let now = now + SECOND;
+        let second = admitted(&mut state, now);
+        answer(&mut state, second, REFUSED, now);
+        assert_eq!((state.refusals, state.unanswered), (2, 1));
+        let now = now + 60 * SECOND;
+        state.answered();
+        let ahead = admitted(&mut state, now);
+        let now = now + 60 * SECOND;
+        assert_eq!(ask(&mut state, now), AdmissionDecision::WhenCalled);
+        answer(&mut state, ahead, RateLimitOutcome::Neither, now);
+        admitted(&mut state, now);
+    }
+
+    #[test]
+    fn one_that_was_sent_before_the_gate_closed_is_not_the_one_that_is_ahead() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let _slow = admitted(&mut state, now);
+        let first = admitted(&mut state, now);
+        answer(&mut state, first, REFUSED, now);
+        let now = now + SECOND;
+        let second = admitted(&mut state, now);
+        answer(&mut state, second, REFUSED, now);
+        admitted(&mut state, now + 60 * SECOND);
     }
 
     #[test]
