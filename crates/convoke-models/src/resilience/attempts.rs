@@ -114,6 +114,9 @@ mod tests {
         assert!(second > Duration::from_millis(1_600) && second <= Duration::from_secs(2), "{second:?}");
         assert!(tenth > Duration::from_millis(2_400) && tenth <= Duration::from_secs(3), "{tenth:?}");
         let shortest = (0..200).map(|_| attempts.backoff(10)).min().unwrap();
-        assert!(shortest < Duration::from_millis(600), "those that failed together come back apart: {shortest:?}");
+        assert!(
+            shortest < Duration::from_millis(600),
+            "those that failed together come back apart: {shortest:?}"
+        );
     }
 }
