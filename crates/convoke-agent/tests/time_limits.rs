@@ -1,9 +1,10 @@
-//! Agents whose time runs out in the middle of a turn, told again.
+//! Agents whose time runs out, and what was begun before a limit was lowered.
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{Diary, agent, call, call_events, echo, result, results, slow};
 use convoke_agent::{AgentBuilder, AgentStop, Approval, Conversation};
-use convoke_core::{Answer, Error, Message, RunId, RunStatus, Runtime, ToolEffect, Workflow};
+use convoke_core::{Answer, Error, Message, RunId, RunStatus, Runtime, Store, ToolEffect, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
 use serde_json::json;
@@ -57,9 +58,8 @@ async fn what_time_ran_out_on_is_not_left_out_under_a_lower_limit_of_calls() {
 
 #[tokio::test]
 async fn what_a_person_was_asked_about_is_not_left_out_under_a_lower_limit_of_calls() {
-    let (diary, store) = (Diary::default(), std::sync::Arc::new(MemoryStore::new()));
-    let store: std::sync::Arc<dyn convoke_core::Store> = store;
-    let runtime = Runtime::builder().shared_store(std::sync::Arc::clone(&store)).build();
+    let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let runtime = Runtime::builder().shared_store(Arc::clone(&store)).build();
     let calls = call("pay", "ann").and_tool("pay", json!({"text": "bob"}));
     let model = crate::common::calls_then_done(calls);
     let payer = |most: u32| {
