@@ -565,3 +565,12 @@ async fn what_a_tool_keeps_with_its_calls_has_no_secret_in_it() {
     assert!(left.contains("noted") && left.contains("\"was\""), "both were kept");
     assert!(!left.contains("s3cr3t-t0k3n-xyz"), "{left}");
 }
+
+#[test]
+fn a_secret_given_again_takes_the_place_of_that_one_and_of_no_other() {
+    let mut secrets = Secrets::new().with("token", "the first of them").with("password", "another one");
+    secrets.set("token", "the second of them");
+    assert_eq!(secrets.names().collect::<Vec<_>>(), ["password", "token"]);
+    assert!(secrets.has("password") && secrets.has("token") && !secrets.has("key"));
+    assert_eq!(format!("{secrets:?}"), r#"Secrets["password", "token"]"#, "names only");
+}

@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use crate::supervised::*;
-use convoke_core::{ModelError, RunStatus};
-use convoke_goals::supervise::{ModelSupervisor, SupervisionFailed};
+use convoke_core::{EventKind, ModelError, RunStatus, Runtime};
+use convoke_goals::supervise::{ModelSupervisor, SupervisionFailed, Thresholds};
 use convoke_models::scripted::Replies;
 use convoke_models::{Reply, ScriptedModel};
 use serde_json::json;
@@ -239,4 +239,24 @@ fn a_supervisor_is_printed_with_its_model() {
     let judge = ScriptedModel::builder().name("strict").otherwise("Hm.").build();
     let own = format!("{:?}", ModelSupervisor::with_model(Arc::new(judge)));
     assert!(own.contains("strict") && own.contains("assumptions: 3"), "{own}");
+}
+
+#[tokio::test]
+async fn where_nothing_was_cut_nobody_is_told_of_cuts() {
+    let model = Script { post: one(broken()), ..Script::default() }.model();
+    let (events, _) = Watched::by_model(&model).events(&Runtime::new()).await;
+    assert_eq!(supervision(&events, "supervise").len(), 1);
+    let is_cut = |kind: &EventKind| matches!(kind, EventKind::Custom { name, .. } if name == "context_cut");
+    assert!(!events.iter().any(|event| is_cut(&event.kind)));
+}
+
+#[tokio::test]
+async fn what_is_too_much_is_for_whoever_sets_up_the_supervisor_to_say() {
+    let mut strict = Thresholds::default();
+    strict.assumptions = 0;
+    let model = Script::default().model();
+    let watched = Watched::by_model(&model);
+    assert_eq!(watched.triggers().await, [Vec::<String>::new()]);
+    let strictly = watched.supervisor(ModelSupervisor::new().thresholds(strict));
+    assert_eq!(strictly.triggers().await, [["excess_assumptions:1"]]);
 }
