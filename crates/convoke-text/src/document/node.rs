@@ -1,9 +1,12 @@
 //! A value in a text, and where it is.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Number, Value};
+
+use crate::finding::{Finding, child};
 
 /// A value, and where it is in its text.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,6 +154,40 @@ impl Node {
             node = next;
         }
         node.content = content;
+    }
+
+    /// Keeps the first of values with the same name, and says so of all others.
+    pub(super) fn refuse_duplicates(&mut self, path: &str, findings: &mut Vec<Finding>) {
+        match &mut self.content {
+            Content::List(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    item.refuse_duplicates(&child(path, index), findings);
+                }
+            }
+            Content::Map(entries) => {
+                let mut names = HashSet::new();
+                entries.retain_mut(|entry| {
+                    let path = child(path, &entry.name);
+                    let is_new = names.insert(entry.name.clone());
+                    if is_new {
+                        entry.node.refuse_duplicates(&path, findings);
+                    } else {
+                        let message = format!("`{}` is here twice", entry.name);
+                        let finding = Finding::error("duplicate-name", path, message).help("remove one of them");
+                        findings.push(Finding { place: Some(entry.place.clone()), ..finding });
+                    }
+                    is_new
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether some name stands twice in an object.
+    pub(super) fn has_duplicates(&self) -> bool {
+        let mut names = HashSet::new();
+        self.entries().iter().any(|entry| !names.insert(&entry.name) || entry.node.has_duplicates())
+            || self.items().iter().any(Node::has_duplicates)
     }
 
     fn step(&self, part: &str) -> Option<&Node> {
