@@ -27,11 +27,13 @@ pub struct Finding {
     pub place: Option<Range<usize>>,
     /// Where a name was looked for that is not there, as JSON pointers: it may be in what of these cannot be read.
     pub sought: Vec<String>,
+    /// What must be readable for it to hold, as a JSON pointer.
+    pub needs: Option<String>,
 }
 
 impl Finding {
     fn new(severity: Severity, code: &'static str, path: String, message: String) -> Self {
-        Self { severity, code, path, message, help: None, place: None, sought: Vec::new() }
+        Self { severity, code, path, message, help: None, place: None, sought: Vec::new(), needs: None }
     }
 
     /// A mistake: the document cannot be used.
@@ -57,6 +59,13 @@ impl Finding {
     #[must_use]
     pub fn sought_in(mut self, path: impl Into<String>) -> Self {
         self.sought.push(path.into());
+        self
+    }
+
+    /// Says that it holds only where all of this can be read.
+    #[must_use]
+    pub fn needs(mut self, path: impl Into<String>) -> Self {
+        self.needs = Some(path.into());
         self
     }
 

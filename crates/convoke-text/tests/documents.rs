@@ -118,7 +118,10 @@ fn what_is_wrong_with_yaml_is_said_in_our_words_with_what_to_do() {
         ("%YAML 3.0\n---\na: 1\n", 1, "no such sign here", "begin with `%`"),
     ] {
         let (at, found, advice) = said(text);
-        assert!(found.contains(message) && advice.contains(help) && at == line, "{text:?}: {at} {found} ({advice})");
+        assert!(
+            found.contains(message) && advice.contains(help) && at == line,
+            "{text:?}: {at} {found} ({advice})"
+        );
     }
 }
 
@@ -154,7 +157,13 @@ fn what_cannot_be_read_hides_what_is_said_of_it_and_of_names_that_may_be_in_it()
     assert!(gaps.explain(&finding("/a", "/steps")), "the name of an item is one");
     assert!(!gaps.explain(&finding("/a", "/prompts")), "names are known, whatever is in them");
     assert!(!gaps.explain(&finding("/toolsmith", "/states")));
-    let (tree, _) = read("{\"tools\": 5, \"steps\": [{\"id\": \"a\"}, {}], \"prompts\": {\"a\": {\"name\": 1}}}");
+    assert!(gaps.explain(&finding("/a", "/b").needs("/prompts/a")), "part of what it needs is a gap");
+    assert!(!gaps.explain(&finding("/a", "/b").needs("/prompts/b")));
+    let (tree, _) =
+        read("{\"tools\": 5, \"steps\": [{\"id\": \"a\"}, {}], \"prompts\": {\"a\": {\"name\": 1}}}");
     let filled = gaps.filled(&tree.unwrap()).to_value();
-    assert_eq!(filled, serde_json::json!({"tools": {}, "steps": [{"id": "a"}, {"id": ""}], "prompts": {"a": {"name": ""}}}));
+    assert_eq!(
+        filled,
+        serde_json::json!({"tools": {}, "steps": [{"id": "a"}, {"id": ""}], "prompts": {"a": {"name": ""}}})
+    );
 }

@@ -23,20 +23,19 @@ impl Gaps {
         whole
     }
 
-    /// Returns whether there is a gap in what a JSON pointer leads to, or around it.
-    #[must_use]
-    pub fn touch(&self, path: &str) -> bool {
-        self.0.iter().any(|(gap, _)| below(gap, path).or_else(|| below(path, gap)).is_some())
-    }
-
-    /// Returns whether something that was found says nothing about the document: it is about what was put into a gap, or about a name
-    /// that may be in one.
+    /// Returns whether something that was found says nothing about the document: it is about what is read in the place of a gap, or
+    /// about a name that may be in one, or depends on one.
     #[must_use]
     pub fn explain(&self, finding: &Finding) -> bool {
-        let hides = |sought: &String| {
-            self.0.iter().any(|(gap, _)| below(sought, gap).is_some() || below(gap, sought).is_some_and(names_an_item))
-        };
-        self.0.iter().any(|(gap, _)| below(&finding.path, gap).is_some()) || finding.sought.iter().any(hides)
+        let is_within = |gap: &str, path: &str| below(path, gap).is_some();
+        self.0.iter().any(|(gap, _)| {
+            is_within(gap, &finding.path)
+                || finding.needs.iter().any(|needed| is_within(gap, needed) || is_within(needed, gap))
+                || finding
+                    .sought
+                    .iter()
+                    .any(|sought| is_within(gap, sought) || below(gap, sought).is_some_and(names_an_item))
+        })
     }
 }
 

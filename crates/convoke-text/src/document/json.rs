@@ -111,7 +111,9 @@ impl Parser<'_> {
                 self.at = place.end;
                 Ok(Content::Number(number))
             }
-            Err(_) => Err(SyntaxError { message: "not a number that JSON knows".to_owned(), help: None, place }),
+            Err(_) => {
+                Err(SyntaxError { message: "not a number that JSON knows".to_owned(), help: None, place })
+            }
         }
     }
 

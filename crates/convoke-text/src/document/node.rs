@@ -173,7 +173,8 @@ impl Node {
                         entry.node.refuse_duplicates(&path, findings);
                     } else {
                         let message = format!("`{}` is here twice", entry.name);
-                        let finding = Finding::error("duplicate-name", path, message).help("remove one of them");
+                        let finding =
+                            Finding::error("duplicate-name", path, message).help("remove one of them");
                         findings.push(Finding { place: Some(entry.place.clone()), ..finding });
                     }
                     is_new

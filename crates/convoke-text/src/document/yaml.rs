@@ -38,8 +38,9 @@ fn without_others(error: &Error, text: &str, findings: &mut Vec<Finding>) -> Res
     }
     let before = &text[..place.start];
     let end = before.rfind("\n---").max(before.rfind("\n...")).unwrap_or_default();
-    let mut finding = Finding::error("several-documents", "", "another document begins here, and only one is read")
-        .help("leave out `---` and what follows, or make it a file of its own");
+    let mut finding =
+        Finding::error("several-documents", "", "another document begins here, and only one is read")
+            .help("leave out `---` and what follows, or make it a file of its own");
     finding.place = Some(end + 1..end + 4);
     findings.push(finding);
     parse(&text[..end], findings)

@@ -43,7 +43,16 @@ const SCANNED: [(&[&str], &str, &str); 11] = [
     (&["anchor"], "a `&` or `*` needs a name after it", "put a text that begins so in quotes"),
     (&["comment"], "a comment cannot stand here", "write a blank before `#`, or put the text in quotes"),
     (
-        &["simple key", "indent", "document start", "block", "mapping key", "node content", "document end", "eof"],
+        &[
+            "simple key",
+            "indent",
+            "document start",
+            "block",
+            "mapping key",
+            "node content",
+            "document end",
+            "eof",
+        ],
         "this line fits nothing that stands before it",
         "indent what belongs together alike, write `:` after every name, and begin every item of a list with `- `",
     ),
@@ -56,7 +65,8 @@ const SCANNED: [(&[&str], &str, &str); 11] = [
 
 /// What keeps a text from being read, in our words.
 pub(super) fn said(error: &Error, text: &str, place: Range<usize>) -> SyntaxError {
-    let at = |message: String, help: &'static str| SyntaxError { message, help: Some(help), place: place.clone() };
+    let at =
+        |message: String, help: &'static str| SyntaxError { message, help: Some(help), place: place.clone() };
     let written = text.get(place.clone()).filter(|written| !written.is_empty());
     let shown = written.or_else(|| text[place.start..].split('\n').next()).unwrap_or_default();
     let shown = crate::one_line_of(shown.trim(), 40);
@@ -75,9 +85,10 @@ pub(super) fn said(error: &Error, text: &str, place: Range<usize>) -> SyntaxErro
         | Error::AliasReplayCounterOverflow { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => {
-            at("with all that its aliases (`*name`) stand for, this comes to more than is read".to_owned(), too_much)
-        }
+        | Error::AliasReplayStackDepthExceeded { .. } => at(
+            "with all that its aliases (`*name`) stand for, this comes to more than is read".to_owned(),
+            too_much,
+        ),
         Error::NonFiniteFloat { .. } => at(
             format!("`{shown}` is no number that can be written in JSON"),
             "write a number, or put the text in quotes",
@@ -85,9 +96,10 @@ pub(super) fn said(error: &Error, text: &str, place: Range<usize>) -> SyntaxErro
         Error::NullIntoString { .. } | Error::Unexpected { .. } => {
             at("a name is a text".to_owned(), "put it in quotes: `\"null\": …`")
         }
-        Error::MergeValueNotMapOrSeqOfMaps { .. } => {
-            at("`<<` takes names and values from an object, or from a list of objects".to_owned(), "write `<<: *name`")
-        }
+        Error::MergeValueNotMapOrSeqOfMaps { .. } => at(
+            "`<<` takes names and values from an object, or from a list of objects".to_owned(),
+            "write `<<: *name`",
+        ),
         Error::Message { msg, .. } | Error::ExternalMessage { msg, .. } => match msg.as_str() {
             msg if msg.starts_with("unexpected character") => {
                 at("a text cannot begin with this sign".to_owned(), "put the text in quotes")

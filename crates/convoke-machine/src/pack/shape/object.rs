@@ -15,7 +15,10 @@ pub(super) fn skill(walk: &mut Walk, node: &Node, path: &str) {
             walk.object(&SKILL_FOLDER, node, path);
         }
         Content::Map(_) => walk.object(&INLINE_SKILL, node, path),
-        _ => walk.wrong_type(node, path, "a path, or an object with a `path` or with `instructions`"),
+        _ => {
+            let wanted = "a path, or an object with a `path` or with `instructions`";
+            walk.wrong_type(node, path, wanted, Content::Text(String::new()));
+        }
     }
 }
 
@@ -44,13 +47,13 @@ pub(super) fn state(walk: &mut Walk, node: &Node, path: &str) {
 /// A step's input is a text or an object.
 pub(super) fn step_input(walk: &mut Walk, node: &Node, path: &str) {
     if !matches!(node.content, Content::Text(_) | Content::Map(_)) {
-        walk.wrong_type(node, path, "a text or an object");
+        walk.wrong_type(node, path, "a text or an object", Content::Text(String::new()));
     }
 }
 
 /// What a step needs, and what it cannot have, by its kind.
 pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
-    let Some(kind) = node.get("kind").and_then(Node::text) else { return };
+    let kind = node.get("kind").and_then(Node::text).unwrap_or_default();
     let (needed, allowed): (&[&str], &[&str]) = match kind {
         "prompt" => (&["prompt_task"], &["prompt_task", "input", "output_schema"]),
         "agent" => (
@@ -60,18 +63,25 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
         "tool" => (&["tool"], &["tool", "args"]),
         "branch" => (&["predicate", "then"], &["predicate", "then", "else"]),
         "parallel" => (&["branches", "reduce"], &["branches", "reduce"]),
-        _ => return,
+        _ => {
+            // It is looked at as a prompt, which needs least.
+            if node.get("prompt_task").is_none() {
+                walk.0.gaps.add(child(path, "prompt_task"), Content::Text(String::new()));
+            }
+            return;
+        }
     };
     for name in needed.iter().filter(|name| node.get(name).is_none()) {
         let message = format!("a step of kind `{kind}` needs `{name}`");
         walk.refuse(Dialects::BOTH, Finding::error("missing-field", path, message));
+        let field = super::table::STEP.field(name);
+        walk.0.gaps.add(child(path, name), field.map_or(Content::Null, |field| super::empty(&field.shape)));
     }
     let common = ["id", "kind", "description", "depends_on", "modifiers"];
     for entry in node.entries() {
         let name = entry.name.as_str();
-        let is_of_another_kind = super::table::STEP.fields.iter().any(|field| field.name == name)
-            && !common.contains(&name)
-            && !allowed.contains(&name);
+        let is_of_another_kind =
+            super::table::STEP.field(name).is_some() && !common.contains(&name) && !allowed.contains(&name);
         if is_of_another_kind {
             let message = format!("a step of kind `{kind}` has no `{name}`");
             walk.note(Dialects::V1_4, path, &message);
