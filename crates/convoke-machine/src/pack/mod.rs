@@ -98,7 +98,7 @@ fn read_in(
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
     let Verdict { findings: shape, refusals, gaps } = shape::check(&node);
     findings.extend(shape);
-    let compatibility = Compatibility::new(refusals);
+    let compatibility = Compatibility { refusals };
     dialects(&node, strict, &compatibility, &mut findings);
     let whole = gaps.filled(&node);
     let pack = match model::Pack::deserialize(&whole) {

@@ -5,12 +5,23 @@ use crate::finding::Finding;
 
 /// Parts of a document that are missing or malformed, and what is read in their place.
 #[derive(Debug, Clone, Default)]
-pub struct Gaps(Vec<(String, Content)>);
+pub struct Gaps(Vec<(String, Option<Content>)>);
 
 impl Gaps {
     /// Adds a part, by its JSON pointer.
-    pub fn add(&mut self, path: impl Into<String>, instead: Content) {
-        self.0.push((path.into(), instead));
+    pub fn add(&mut self, path: impl Into<String>, instead: impl Into<Content>) {
+        self.0.push((path.into(), Some(instead.into())));
+    }
+
+    /// Adds a part in whose place nothing is read.
+    pub fn leave_out(&mut self, path: impl Into<String>) {
+        self.0.push((path.into(), None));
+    }
+
+    /// Returns whether everything can be read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Returns the document with what is read in the place of every gap.
@@ -18,7 +29,10 @@ impl Gaps {
     pub fn filled(&self, document: &Node) -> Node {
         let mut whole = document.clone();
         for (path, instead) in &self.0 {
-            whole.put(path, instead.clone());
+            match instead {
+                Some(instead) => whole.put(path, instead.clone()),
+                None => whole.remove(path),
+            }
         }
         whole
     }

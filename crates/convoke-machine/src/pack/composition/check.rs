@@ -121,14 +121,12 @@ impl<'a> Check<'a, '_> {
 
     fn action(&mut self, step: &'a Step, path: &str, level: Level) {
         match &step.action {
-            Action::Prompt { prompt_task, input, .. } => {
+            Action::Prompt { prompt_task, input, .. } | Action::Agent { prompt_task, input, .. } => {
                 self.findings.extend(self.around.prompts.unknown(prompt_task, &child(path, "prompt_task")));
                 input.iter().for_each(|input| self.references(input, &child(path, "input")));
-            }
-            Action::Agent { prompt_task, input, tools, .. } => {
-                self.findings.extend(self.around.prompts.unknown(prompt_task, &child(path, "prompt_task")));
-                input.iter().for_each(|input| self.references(input, &child(path, "input")));
-                for (index, tool) in tools.iter().flatten().enumerate() {
+                let tools =
+                    if let Action::Agent { tools, .. } = &step.action { tools.as_deref() } else { None };
+                for (index, tool) in tools.into_iter().flatten().enumerate() {
                     self.findings.extend(self.around.tools.unknown(tool, &format!("{path}/tools/{index}")));
                 }
             }
@@ -146,9 +144,8 @@ impl<'a> Check<'a, '_> {
             Action::Branch { predicate, then, otherwise } => {
                 self.predicate(predicate, &child(path, "predicate"));
                 self.findings.extend(self.top.unknown(then, &child(path, "then")));
-                let otherwise = otherwise.as_deref();
-                let unknown = otherwise.and_then(|target| self.top.unknown(target, &child(path, "else")));
-                self.findings.extend(unknown);
+                let unknown = |target| self.top.unknown(target, &child(path, "else"));
+                self.findings.extend(otherwise.as_deref().and_then(unknown));
             }
             Action::Parallel { branches, .. } => {
                 let place = child(path, "branches");
@@ -169,12 +166,7 @@ impl<'a> Check<'a, '_> {
     fn predicate(&mut self, predicate: &Value, path: &str) {
         match Predicate::parse(predicate) {
             Ok(_) => self.references(predicate, path),
-            Err(errors) => {
-                let findings = errors.into_iter().map(|error| {
-                    Finding::error("bad-predicate", format!("{path}{}", error.path), error.message)
-                });
-                self.findings.extend(findings);
-            }
+            Err(errors) => self.findings.extend(errors.into_iter().map(|error| error.within(path))),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Walk;
 use super::rule::Rule;
-use crate::pack::dialect::Dialects;
+use crate::pack::dialect::{BOTH, Dialects, NEITHER};
 use crate::pack::document::Node;
 
 /// What a value may be.
@@ -54,17 +54,13 @@ pub(super) struct Field {
     pub(super) required: Dialects,
     /// Who knows it. What neither does is an extension of ours.
     pub(super) known: Dialects,
-    /// What to write if it is missing.
+    /// What to write if it is missing; where nobody insists on it, nothing.
     pub(super) example: &'static str,
     /// Why it has no effect, if it has none.
     pub(super) idle: Option<&'static str>,
 }
 
 impl Field {
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.names.split(' ')
-    }
-
     /// The same, with the reason why nothing here heeds it.
     pub(super) const fn without_effect(self, why: &'static str) -> Self {
         Self { idle: Some(why), ..self }
@@ -73,38 +69,38 @@ impl Field {
 
 /// Fields that may be left out.
 pub(super) const fn optional(names: &'static str, shape: Shape) -> Field {
-    known_by(names, shape, Dialects::BOTH)
+    known_by(names, shape, BOTH)
 }
 
 /// Fields that only some know.
 pub(super) const fn known_by(names: &'static str, shape: Shape, known: Dialects) -> Field {
-    Field { names, shape, required: Dialects::NEITHER, known, example: "", idle: None }
+    Field { names, shape, required: NEITHER, known, example: "", idle: None }
 }
 
 /// Fields that must be there.
 pub(super) const fn required(names: &'static str, shape: Shape, example: &'static str) -> Field {
-    required_by(names, shape, Dialects::BOTH, example)
+    required_by(names, shape, BOTH, example)
 }
 
 /// Fields that must be there for some.
 pub(super) const fn required_by(
     names: &'static str,
     shape: Shape,
-    required: Dialects,
+    by: Dialects,
     example: &'static str,
 ) -> Field {
-    Field { names, shape, required, known: Dialects::BOTH, example, idle: None }
+    Field { names, shape, required: by, known: BOTH, example, idle: None }
 }
 
 /// An object, by what messages call it.
 pub(super) const fn named(title: &'static str) -> Object {
-    Object { title, fields: &[], closed_to: Dialects::NEITHER, also: None }
+    Object { title, fields: &[], closed_to: NEITHER, also: None }
 }
 
 impl Object {
     /// It has these fields and no others.
     pub(super) const fn closed(self, fields: &'static [Field]) -> Self {
-        self.closed_to(Dialects::BOTH, fields)
+        self.closed_to(BOTH, fields)
     }
 
     /// It has these fields, and to some no others.
@@ -114,7 +110,7 @@ impl Object {
 
     /// It has these fields and any others.
     pub(super) const fn open(self, fields: &'static [Field]) -> Self {
-        self.closed_to(Dialects::NEITHER, fields)
+        self.closed_to(NEITHER, fields)
     }
 
     /// It keeps a rule that is about several of its fields.
@@ -122,8 +118,13 @@ impl Object {
         Self { also: Some(also), ..self }
     }
 
+    /// Its fields, by name.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static Field, &'static str)> + use<> {
+        self.fields.iter().flat_map(|field| field.names.split(' ').map(move |name| (field, name)))
+    }
+
     /// The field of a name.
     pub(super) fn field(&self, name: &str) -> Option<&'static Field> {
-        self.fields.iter().find(|field| field.names().any(|known| known == name))
+        self.rows().find(|(_, known)| *known == name).map(|(field, _)| field)
     }
 }

@@ -8,7 +8,7 @@ mod object;
 mod rule;
 mod table;
 
-use super::dialect::{Dialect, Dialects, Refusal};
+use super::dialect::{BOTH, Dialect, Dialects, NEITHER, Refusal};
 use super::document::{Content, Entry, Gaps, Node};
 use crate::finding::{Finding, child};
 use field::{Field, Object, Shape};
@@ -46,7 +46,7 @@ impl Walk {
             (Shape::Checked(rule), Content::Text(text)) => {
                 if !rule.holds(text) {
                     let said = rule.message.replace("{}", &convoke_text::one_line_of(text, 60));
-                    self.refuse(Dialects::BOTH, Finding::error("bad-value", path, said).help(rule.help));
+                    self.refuse(BOTH, Finding::error("bad-value", path, said).help(rule.help));
                 }
                 return;
             }
@@ -54,8 +54,8 @@ impl Walk {
                 if !values.contains(&text.as_str()) {
                     let message = format!("`{text}` is none of {}", values.join(", "));
                     let finding = Finding::error("bad-value", path, message);
-                    self.refuse(*by, finding.suggest(text, values.iter().copied()));
-                    if *by == Dialects::BOTH {
+                    self.refuse(by, finding.suggest(text, values.iter().copied()));
+                    if *by == BOTH {
                         self.0.gaps.add(path, empty(shape));
                     }
                 }
@@ -113,14 +113,14 @@ impl Walk {
             count if count > most => (format!("this has at most {most} characters"), "write a shorter one"),
             _ => return,
         };
-        self.refuse(Dialects::BOTH, Finding::error("bad-value", path, message).help(help));
+        self.refuse(BOTH, Finding::error("bad-value", path, message).help(help));
     }
 
     fn count(&mut self, count: usize, least: usize, path: &str) {
         if count < least {
             let noun = if least == 1 { "something is" } else { "more is" };
             let message = format!("{noun} needed here: at least {least}");
-            self.refuse(Dialects::BOTH, Finding::error("too-few", path, message));
+            self.refuse(BOTH, Finding::error("too-few", path, message));
         }
     }
 
@@ -130,26 +130,25 @@ impl Walk {
         let subject = if path.is_empty() { "a pack".to_owned() } else { format!("`{name}`") };
         let finding =
             Finding::error("wrong-type", path, format!("{subject} must be {wanted}, not {}", shown(node)));
-        let finding = match (&node.content, wanted) {
-            (Content::Number(number), "a text") => finding.help(format!("write \"{number}\", in quotes")),
-            (Content::Bool(value), "a text") => finding.help(format!("write \"{value}\", in quotes")),
+        let finding = match node.content {
+            Content::Number(_) | Content::Bool(_) if wanted == "a text" => {
+                finding.help(format!("write \"{}\", in quotes", shown(node)))
+            }
             _ => finding,
         };
-        self.refuse(Dialects::BOTH, finding);
+        self.refuse(BOTH, finding);
         self.0.gaps.add(path, instead);
     }
 
     fn object(&mut self, object: &Object, node: &Node, path: &str) {
-        for (field, name) in
-            object.fields.iter().flat_map(|field| field.names().map(move |name| (field, name)))
-        {
+        for (field, name) in object.rows() {
             match node.get(name) {
                 Some(value) => self.field(field, name, value, &child(path, name)),
-                None if field.required != Dialects::NEITHER => self.missing(object, field, name, path),
+                None if field.required != NEITHER => self.missing(object, field, name, path),
                 None => {}
             }
         }
-        let is_closed = object.closed_to != Dialects::NEITHER;
+        let is_closed = object.closed_to != NEITHER;
         let is_unknown = |name: &str| is_closed && object.field(name).is_none();
         for entry in node.entries().iter().filter(|entry| is_unknown(&entry.name)) {
             let place = child(path, &entry.name);
@@ -157,8 +156,7 @@ impl Walk {
             self.note(object.closed_to, &place, &message);
             let finding =
                 Finding::warning("unknown-field", place, message).help("it is kept, and has no effect");
-            let known = object.fields.iter().flat_map(Field::names);
-            self.0.findings.push(finding.suggest(&entry.name, known));
+            self.0.findings.push(finding.suggest(&entry.name, object.rows().map(|(_, name)| name)));
         }
         if let Some(also) = object.also {
             also(self, node, path);
@@ -166,9 +164,9 @@ impl Walk {
     }
 
     fn field(&mut self, field: &Field, name: &str, value: &Node, path: &str) {
-        if field.known != Dialects::BOTH {
-            self.note(field.known.others(), path, &format!("`{name}` is not known"));
-        }
+        let is_new_to = |dialect: &Dialect| !field.known.contains(dialect);
+        let by: Vec<Dialect> = Dialect::ALL.into_iter().filter(is_new_to).collect();
+        self.note(&by, path, &format!("`{name}` is not known"));
         self.0.findings.extend(field.idle.map(|why| Finding::warning("no-effect", path, why)));
         self.visit(&field.shape, value, path);
     }
@@ -176,13 +174,8 @@ impl Walk {
     fn missing(&mut self, object: &Object, field: &Field, name: &str, path: &str) {
         let message = format!("{} needs a `{name}`", object.title);
         let finding = Finding::error("missing-field", path, message);
-        let finding = if field.example.is_empty() {
-            finding
-        } else {
-            finding.help(format!("write \"{name}\": {}", field.example))
-        };
-        self.refuse(field.required, finding);
-        if field.required == Dialects::BOTH {
+        self.refuse(field.required, finding.help(format!("write \"{name}\": {}", field.example)));
+        if field.required == BOTH {
             self.0.gaps.add(child(path, name), empty(&field.shape));
         }
     }
@@ -190,14 +183,15 @@ impl Walk {
     /// What is refused by both dialects is a mistake.
     fn refuse(&mut self, by: Dialects, finding: Finding) {
         self.note(by, &finding.path, &finding.message);
-        if by == Dialects::BOTH {
+        if by == BOTH {
             self.0.findings.push(finding);
         }
     }
 
-    fn note(&mut self, by: Dialects, path: &str, message: &str) {
-        for dialect in Dialect::ALL.into_iter().filter(|dialect| by.has(*dialect)) {
-            self.0.refusals.push(Refusal { dialect, path: path.to_owned(), message: message.to_owned() });
+    fn note(&mut self, by: &[Dialect], path: &str, message: &str) {
+        for dialect in by {
+            let (path, message) = (path.to_owned(), message.to_owned());
+            self.0.refusals.push(Refusal { dialect: *dialect, path, message });
         }
     }
 }
@@ -214,9 +208,8 @@ fn empty(shape: &Shape) -> Content {
         Shape::List(..) => Content::List(Vec::new()),
         Shape::Names(..) => Content::Map(Vec::new()),
         Shape::Fields(object) => {
-            let needed = object.fields.iter().filter(|field| field.required == Dialects::BOTH);
-            let entries = needed
-                .flat_map(|field| field.names().map(|name| Entry::new(name, Node::new(empty(&field.shape)))));
+            let needed = object.rows().filter(|(field, _)| field.required == BOTH);
+            let entries = needed.map(|(field, name)| Entry::new(name, empty(&field.shape)));
             Content::Map(entries.collect())
         }
     }

@@ -4,7 +4,7 @@ use super::Walk;
 use super::field::Shape;
 use super::table::{BUDGET, INLINE_SKILL, SKILL_FOLDER};
 use crate::finding::{Finding, child};
-use crate::pack::dialect::Dialects;
+use crate::pack::dialect::{BOTH, Dialect, V1_4, V1_5};
 use crate::pack::document::{Content, Node};
 
 /// A skill is a path, a folder with more to say, or written in place.
@@ -27,7 +27,7 @@ pub(super) fn budget(walk: &mut Walk, node: &Node, path: &str) {
     let before = walk.0.refusals.len();
     walk.visit(&Shape::Fields(&BUDGET), node, path);
     let refusals = walk.0.refusals.split_off(before);
-    let by_schema = refusals.into_iter().filter(|refusal| Dialects::V1_4.has(refusal.dialect));
+    let by_schema = refusals.into_iter().filter(|refusal| refusal.dialect == Dialect::V1_4);
     walk.0.refusals.extend(by_schema);
 }
 
@@ -35,12 +35,12 @@ pub(super) fn budget(walk: &mut Walk, node: &Node, path: &str) {
 pub(super) fn state(walk: &mut Walk, node: &Node, path: &str) {
     let is_terminal = node.get("terminal").is_some_and(|node| node.content == Content::Bool(true));
     if !is_terminal && node.get("on_event").is_none() {
-        walk.note(Dialects::V1_5, path, "a state that is not terminal needs `on_event`");
+        walk.note(V1_5, path, "a state that is not terminal needs `on_event`");
     }
     let is_composed = node.get("orchestration").and_then(Node::text) == Some("composition");
     let needed = if is_composed { "composition" } else { "prompt_task" };
     if node.get(needed).is_none() {
-        walk.note(Dialects::V1_5, path, &format!("such a state needs `{needed}`"));
+        walk.note(V1_5, path, &format!("such a state needs `{needed}`"));
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
     };
     for name in needed.iter().filter(|name| node.get(name).is_none()) {
         let message = format!("a step of kind `{kind}` needs `{name}`");
-        walk.refuse(Dialects::BOTH, Finding::error("missing-field", path, message));
+        walk.refuse(BOTH, Finding::error("missing-field", path, message));
         let field = super::table::STEP.field(name);
         walk.0.gaps.add(child(path, name), field.map_or(Content::Null, |field| super::empty(&field.shape)));
     }
@@ -84,7 +84,7 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
             super::table::STEP.field(name).is_some() && !common.contains(&name) && !allowed.contains(&name);
         if is_of_another_kind {
             let message = format!("a step of kind `{kind}` has no `{name}`");
-            walk.note(Dialects::V1_4, path, &message);
+            walk.note(V1_4, path, &message);
             walk.0.findings.push(Finding::error("misplaced-field", child(path, name), message));
         }
     }
@@ -92,6 +92,6 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
     if kind == "agent" && node.get("termination").is_some() && !ends("max_steps") && !ends("tool_called") {
         let finding =
             Finding::error("missing-field", child(path, "termination"), "this agent would never end");
-        walk.refuse(Dialects::BOTH, finding.help("write \"max_steps\", \"tool_called\", or both"));
+        walk.refuse(BOTH, finding.help("write \"max_steps\", \"tool_called\", or both"));
     }
 }

@@ -2,18 +2,16 @@
 
 use super::field::{Object, Shape, known_by, named, optional, required, required_by};
 use super::{object, rule};
-use crate::pack::dialect::Dialects;
+use crate::pack::dialect::{BOTH, NEITHER, V1_4, V1_5};
 
 use Shape::{Any, Checked, Custom, Fields, Length, List, Names, NullOr, Number, OneOf, Text, Truth, Whole};
 
-const V1_4: Dialects = Dialects::V1_4;
-const V1_5: Dialects = Dialects::V1_5;
-const BOTH: Dialects = Dialects::BOTH;
-const NEITHER: Dialects = Dialects::NEITHER;
 const TEXTS: Shape = List(&Text, 0);
 const OPEN: Shape = Names(&Any, 0);
 const FILLED: Shape = Length(1, usize::MAX);
 const ANY_NUMBER: Shape = Number(f64::NEG_INFINITY, f64::INFINITY);
+const FEATURES: &[&str] = &["basic_substitution", "fragments", "conditionals", "loops", "filters"];
+const ENGINE_EXAMPLE: &str = "{\"version\": \"v1\", \"syntax\": \"{{variable}}\"}";
 const VERSION_EXAMPLE: &str = "\"1.0.0\"";
 
 pub(super) static PACK: Object = named("a pack").closed(&[
@@ -22,11 +20,7 @@ pub(super) static PACK: Object = named("a pack").closed(&[
     required("name", Length(1, 200), "\"Customer support\""),
     required("version", Checked(&rule::VERSION), VERSION_EXAMPLE),
     optional("description", Length(0, 5000)),
-    required(
-        "template_engine",
-        Fields(&TEMPLATE_ENGINE),
-        "{\"version\": \"v1\", \"syntax\": \"{{variable}}\"}",
-    ),
+    required("template_engine", Fields(&TEMPLATE_ENGINE), ENGINE_EXAMPLE),
     required("prompts", Names(&Fields(&PROMPT), 1), "{…}, with at least one prompt in it"),
     optional("fragments", Names(&Text, 0)),
     optional("tools", Names(&Fields(&TOOL), 0)),
@@ -42,10 +36,7 @@ pub(super) static PACK: Object = named("a pack").closed(&[
 static TEMPLATE_ENGINE: Object = named("the template engine").closed(&[
     required("version", Text, "\"v1\""),
     required("syntax", Text, "\"{{variable}}\""),
-    optional(
-        "features",
-        List(&OneOf(&["basic_substitution", "fragments", "conditionals", "loops", "filters"], BOTH), 0),
-    ),
+    optional("features", List(&OneOf(FEATURES, BOTH), 0)),
 ]);
 
 static METADATA: Object = named("the metadata").open(&[
