@@ -472,7 +472,7 @@ fn names_keep_their_rules() {
     let media = |kind: &str| json!({"enabled": true, "supported_types": [kind]});
     type Change<'a> = (&'a str, Box<dyn Fn(&str) -> Value>);
     let plain = || Box::new(|name: &str| json!(name));
-    let changes: [(Change, &[&str], &[&str]); 6] = [
+    let changes: [(Change<'_>, &[&str], &[&str]); 6] = [
         (("/id", plain()), &["customer-support", "a1"], &["Big", "1a", "a_b", "", "a\n", &"a".repeat(101)]),
         (("/prompts/chat/id", plain()), &["first_reply", "a-1"], &["First", "_a", ""]),
         (("/tools", Box::new(tool)), &["look_up_order", "_x1"], &["a-b", "1a", "a.b", ""]),

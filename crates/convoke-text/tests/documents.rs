@@ -1,4 +1,5 @@
 //! Texts as trees: what is wrong with them is said in words for those who write files, in its place.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use convoke_text::document::{Content, Gaps, Node, parse, parse_strictly};
 use convoke_text::finding::Finding;
