@@ -400,3 +400,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_name_that_stands_twice_in_a_scenario_does_not_hide_what_else_is_wrong() {
+    let text = "kind: Scenario\nmetadata: {name: a}\nmetadata: {name: b}\nspec:\n  turns:\n    - content: 5\n    - contnet: a\n";
+    let (scenario, findings) = convoke_eval::read(text);
+    assert!(scenario.is_none());
+    let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.path.as_str())).collect();
+    for wanted in [
+        ("duplicate-name", "/metadata"),
+        ("wrong-type", "/spec/turns/0/content"),
+        ("unknown-field", "/spec/turns/1/contnet"),
+    ] {
+        assert!(found.contains(&wanted), "{wanted:?}: {found:?}");
+    }
+}

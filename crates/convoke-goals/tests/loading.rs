@@ -163,7 +163,7 @@ fn agentcore_216_heads_of_skills() {
     for (skill, reason) in [
         ("name: a\n", "must begin with"),
         ("---\nname: a\ndescription: b\n", "must begin with"),
-        ("---\nname: [\n---\n", "not valid YAML"),
+        ("---\nname: [\n---\n", "its head cannot be read: line 1: a `[` or `{` does not end as it begins"),
         ("---\ndescription: b\n---\n", "no `name`"),
         ("---\nname: a\n---\n", "no `description`"),
     ] {

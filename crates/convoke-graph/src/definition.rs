@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use convoke_text::finding::child;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -92,6 +93,7 @@ pub struct NodeDefinition {
     pub skip_condition: Option<String>,
     /// How often it is tried again if it fails for a reason that may pass. What a failed attempt wrote is undone.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 4_294_967_295_u32))]
     pub retries: u32,
     /// The longest it may take: `30s`, `5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,6 +242,21 @@ impl GraphDefinition {
             condition: Some(condition.into()),
         });
         self
+    }
+
+    /// The files that its `workflow` nodes run, each with the JSON pointer to where it is named.
+    #[must_use]
+    pub fn workflow_files(&self) -> Vec<(String, String)> {
+        let nodes = self.nodes.iter().enumerate().filter(|(_, node)| node.kind == "workflow");
+        let own = nodes.filter_map(|(index, node)| {
+            let file = node.config.get("file")?.as_str()?;
+            Some((format!("/nodes/{index}/config/file"), file.to_owned()))
+        });
+        let within = self.graphs.iter().flat_map(|(name, graph)| {
+            let place = child("/graphs", name);
+            graph.workflow_files().into_iter().map(move |(path, file)| (format!("{place}{path}"), file))
+        });
+        own.chain(within).collect()
     }
 
     /// Says what becomes of a variable that several branches write.

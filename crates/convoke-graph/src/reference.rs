@@ -81,6 +81,14 @@ pub(crate) fn needed(text: &str) -> Vec<&str> {
     needed.collect()
 }
 
+/// A text as it is if it refers to nothing.
+pub(crate) fn literal(text: &str) -> Option<String> {
+    let pieces = pieces(text, "").ok()?;
+    let written =
+        |piece: &Piece<'_>| if let Piece::Text(text) = piece { Some((*text).to_owned()) } else { None };
+    pieces.iter().map(written).collect()
+}
+
 /// Whether there is a reference in a value.
 pub(crate) fn has_references(value: &Value) -> bool {
     match value {

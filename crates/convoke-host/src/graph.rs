@@ -55,46 +55,64 @@ impl DefinitionKind for GraphKind {
     }
 }
 
+/// What is found where files lead back to each other.
+const CIRCLE: &str = "workflow-circle";
+
 /// Reads a graph and the files that its nodes run. `chain` are the files that led here.
 fn read_within(text: &str, files: &dyn Loader, chain: &[&str]) -> (Option<GraphDefinition>, Vec<Finding>) {
-    let (graph, mut findings) = convoke_graph::read(text, &NodeTypes::standard());
-    let Some(graph) = graph else { return (None, findings) };
     let mut workflows = BTreeMap::new();
-    for (path, place, file) in graph.workflow_files() {
-        match nested(&file, files, chain) {
-            Ok(definition) => {
-                workflows.insert(file, definition);
-            }
-            Err(why) => {
-                let message = format!("`{file}` cannot be run as part of this graph: {why}");
-                let mut finding = Finding::error("bad-workflow", &path, message);
-                finding.place = place;
-                findings.push(finding);
+    let (graph, findings) = convoke_graph::read_with(text, &NodeTypes::standard(), |graph| {
+        let mut findings = Vec::new();
+        for (path, file) in graph.workflow_files() {
+            match nested(&file, files, chain) {
+                Ok(definition) => drop(workflows.insert(file, definition)),
+                Err(Unfit::Circle(circle)) => {
+                    let help = "let one of them do its work without the next";
+                    findings.push(Finding::error(CIRCLE, path, circle).help(help));
+                }
+                Err(Unfit::Bad(why)) => {
+                    let message = format!("`{file}` cannot be run as part of this graph: {why}");
+                    findings.push(Finding::error("bad-workflow", path, message));
+                }
             }
         }
-    }
-    let is_whole = !findings.iter().any(Finding::is_error);
-    (is_whole.then(|| GraphDefinition::new(graph, workflows)), findings)
+        findings
+    });
+    (graph.map(|graph| GraphDefinition::new(graph, workflows)), findings)
+}
+
+/// Why a file cannot be run by a node.
+enum Unfit {
+    /// Files lead back to each other: which.
+    Circle(String),
+    /// Anything else.
+    Bad(String),
 }
 
 /// A file that a node runs.
-fn nested(file: &str, files: &dyn Loader, chain: &[&str]) -> Result<Arc<dyn Definition>, String> {
+fn nested(file: &str, files: &dyn Loader, chain: &[&str]) -> Result<Arc<dyn Definition>, Unfit> {
     let own = file.strip_prefix("./").unwrap_or(file);
     if let Some(begins) = chain.iter().position(|before| *before == own) {
         let circle = [&chain[begins..], &[own]].concat().join(" → ");
-        return Err(format!("it would run itself without end: {circle}"));
+        return Err(Unfit::Circle(format!("these files would run each other without end: {circle}")));
     }
     let text = match files.find(file) {
         Ok(PathContent::Text(text)) => text,
-        Ok(_) => return Err("there is no such file".to_owned()),
-        Err(error) => return Err(error.to_string()),
+        Ok(_) => return Err(Unfit::Bad("there is no such file".to_owned())),
+        Err(error) => return Err(Unfit::Bad(error.to_string())),
     };
-    let wrong =
-        |errors: usize| format!("it has {}; `convoke validate {file}` shows them", counted(errors, 0));
+    let wrong = |errors: usize| {
+        Unfit::Bad(format!("it has {}; `convoke validate {file}` shows them", counted(errors, 0)))
+    };
     if GraphKind.recognizes(file, text.as_bytes()) {
         let (graph, findings) = read_within(&text, files, &[chain, &[own]].concat());
+        // A circle is said where one looks first, as each file in it would only send one on to the next.
+        let circle = findings.iter().find(|finding| finding.code == CIRCLE);
+        let circle = circle.map(|finding| Unfit::Circle(finding.message.clone()));
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
-        return graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>).ok_or_else(|| wrong(errors));
+        return graph
+            .map(|graph| Arc::new(graph) as Arc<dyn Definition>)
+            .ok_or_else(|| circle.unwrap_or_else(|| wrong(errors)));
     }
     let is_pack = PackKind.recognizes(file, text.as_bytes());
     let kind: &dyn DefinitionKind = if is_pack { &PackKind } else { &AgentfileKind };

@@ -341,3 +341,154 @@ fn a_schema_names_a_dialect_by_its_version_only() {
     assert_eq!(Dialect::named_by(&address("v1")), None);
     assert_eq!(Dialect::named_by(&address("latest")), None);
 }
+
+/// What is said of a pack: the code and the path of everything, in the order of the text.
+fn said(pack: &Value) -> Vec<(&'static str, String)> {
+    findings(pack).into_iter().map(|finding| (finding.code, finding.path)).collect()
+}
+
+#[test]
+fn a_skill_of_the_wrong_shape_does_not_hide_what_else_is_wrong() {
+    let pack = with(&[
+        ("/skills", json!([5])),
+        ("/prompts/chat/validators", json!([{"type": "max_lenght", "enabled": true}])),
+        ("/prompts/chat/system_template", json!("{{fragments.gone}}")),
+        ("/agents", json!({"entry": "nobody", "members": {"chat": {}, "chta": {}}})),
+        ("/workflow", json!({"version": 2, "entry": "s", "states": {"s": {"prompt_task": "caht"}}})),
+    ]);
+    let found = said(&pack);
+    for wanted in [
+        ("wrong-type", "/skills/0"),
+        ("unknown-validator", "/prompts/chat/validators/0/type"),
+        ("unknown-fragment", "/prompts/chat/system_template"),
+        ("unknown-entry", "/agents/entry"),
+        ("unknown-prompt", "/agents/members/chta"),
+        ("unknown-prompt", "/workflow/states/s/prompt_task"),
+    ] {
+        assert!(found.iter().any(|(code, path)| (*code, path.as_str()) == wanted), "{wanted:?}: {found:#?}");
+    }
+    assert!(findings(&pack).iter().all(|finding| finding.place.is_some()));
+}
+
+#[test]
+fn a_step_that_lacks_something_does_not_hide_what_else_is_wrong() {
+    let steps = json!([
+        {"id": "a", "kind": "prompt"},
+        {"id": "b", "kind": "vendor", "depends_on": ["a"]},
+        {"id": "c", "kind": "parallel", "depends_on": ["b"]},
+        {"id": "d", "kind": "branch", "depends_on": ["a"], "predicate": 5, "then": "a"},
+        {"id": "e", "kind": "prompt", "prompt_task": "caht", "depends_on": ["d"]},
+        7
+    ]);
+    let pack = with(&[("/compositions", json!({"flow": {"version": 1, "steps": steps, "output": "z"}}))]);
+    let at = |place: &str| format!("/compositions/flow/steps/{place}");
+    let mut found = said(&pack);
+    found.retain(|(code, _)| *code != "unused-composition");
+    assert_eq!(
+        found,
+        [
+            ("missing-field", at("0")),
+            ("bad-value", at("1/kind")),
+            ("missing-field", at("2")),
+            ("missing-field", at("2")),
+            ("wrong-type", at("3/predicate")),
+            ("unknown-name", at("4/prompt_task")),
+            ("wrong-type", at("5")),
+        ],
+        "the output may be the step that cannot be read"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_not_reported_as_missing() {
+    let workflow = json!({"version": 2, "entry": "s", "states": {
+        "s": {"prompt_task": "chat", "on_event": {"Go": "t"}}, "t": {"prompt_task": "chat", "terminal": true}}});
+    let composition =
+        json!({"flow": {"version": 1, "steps": [{"id": "a", "kind": "tool", "tool": "look_up"}]}});
+    let agents = json!({"entry": "chat", "members": {"chat": {"state": "s"}}});
+    let whole = [
+        (
+            "/prompts/chat",
+            json!({"id": "chat", "name": "Chat", "version": "1.0.0", "system_template": "{{a}} {{fragments.f}}",
+            "variables": [{"name": "a", "type": "string", "required": true}], "tools": ["look_up"]}),
+        ),
+        ("/fragments", json!({"f": "F"})),
+        ("/tools", json!({"look_up": {"name": "look_up", "description": "Looks up"}})),
+        ("/workflow", workflow),
+        ("/compositions", composition),
+        ("/agents", agents),
+    ];
+    let known: Vec<&str> = said(&with(&whole)).into_iter().map(|(code, _)| code).collect();
+    assert_eq!(known, ["unused-composition"]);
+    for (broken, code, path) in [
+        ("/prompts", "wrong-type", "/prompts"),
+        ("/fragments", "wrong-type", "/fragments"),
+        ("/tools", "wrong-type", "/tools"),
+        ("/workflow", "wrong-type", "/workflow"),
+        ("/workflow/states", "wrong-type", "/workflow/states"),
+        ("/workflow/states/s", "wrong-type", "/workflow/states/s"),
+        ("/workflow/states/s/on_event", "wrong-type", "/workflow/states/s/on_event"),
+        ("/compositions", "wrong-type", "/compositions"),
+        ("/agents/members", "wrong-type", "/agents/members"),
+        ("/prompts/chat/variables", "wrong-type", "/prompts/chat/variables"),
+        ("/prompts/chat/variables/0", "wrong-type", "/prompts/chat/variables/0"),
+        ("/prompts/chat/variables/0/name", "wrong-type", "/prompts/chat/variables/0/name"),
+    ] {
+        let mut pack = with(&whole);
+        *pack.pointer_mut(broken).unwrap() = json!(5);
+        let mut found = said(&pack);
+        found.retain(|(code, _)| *code != "unused-composition");
+        assert_eq!(found, [(code, path.to_owned())], "{broken}");
+    }
+}
+
+#[test]
+fn a_name_that_stands_twice_does_not_hide_what_else_is_wrong() {
+    for text in [
+        "id: x\nid: y\nname: X\nversion: 1.0.0\ntemplate_engine: {version: v1, syntax: s}\nagents: {entry: b, members: {a: {}}}\n\
+         prompts:\n  a: {id: a, name: A, version: 1.0.0, system_template: t}\n",
+        r#"{"id": "x", "id": "y", "name": "X", "version": "1.0.0", "template_engine": {"version": "v1", "syntax": "s"},
+         "agents": {"entry": "b", "members": {"a": {}}},
+         "prompts": {"a": {"id": "a", "name": "A", "version": "1.0.0", "system_template": "t"}}}"#,
+    ] {
+        let found: Vec<_> = read(text).1.into_iter().map(|finding| (finding.code, finding.path)).collect();
+        let wanted = [("duplicate-name", "/id".to_owned()), ("unknown-entry", "/agents/entry".to_owned())];
+        assert_eq!(found, wanted);
+    }
+}
+
+#[test]
+fn a_number_that_is_too_large_is_told_its_limit() {
+    let pack = with(&[("/prompts/chat/parameters", json!({"max_tokens": 5_000_000_000_u64}))]);
+    let found = findings(&pack);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].message, "`max_tokens` must be at most 4294967295, not 5000000000");
+}
+
+#[test]
+fn names_keep_their_rules() {
+    let metric = |name: &str| json!([{"id": "e", "type": "contains", "trigger": "every_turn", "metric": {"name": name, "type": "gauge"}}]);
+    let tool = |name: &str| json!({"t": {"name": name, "description": "d"}});
+    let media = |kind: &str| json!({"enabled": true, "supported_types": [kind]});
+    type Change<'a> = (&'a str, Box<dyn Fn(&str) -> Value>);
+    let plain = || Box::new(|name: &str| json!(name));
+    let changes: [(Change<'_>, &[&str], &[&str]); 6] = [
+        (("/id", plain()), &["customer-support", "a1"], &["Big", "1a", "a_b", "", "a\n", &"a".repeat(101)]),
+        (("/prompts/chat/id", plain()), &["first_reply", "a-1"], &["First", "_a", ""]),
+        (("/tools", Box::new(tool)), &["look_up_order", "_x1"], &["a-b", "1a", "a.b", ""]),
+        (("/evals", Box::new(metric)), &["reply_tone_score", ":a"], &["1a", "a-b", ""]),
+        (("/metadata/language", plain()), &["en"], &["EN", "eng", ""]),
+        (("/prompts/chat/media", Box::new(media)), &["image", "3d_model"], &["Image", "a-b", ""]),
+    ];
+    for ((path, value), good, bad) in &changes {
+        for name in *good {
+            valid(&with(&[(path, value(name))]));
+        }
+        for name in *bad {
+            assert_eq!(errors(&with(&[(path, value(name))])), ["bad-value"], "{path} {name:?}");
+        }
+    }
+    assert_eq!(errors(&with(&[("/name", json!("x".repeat(201)))])), ["bad-value"]);
+    assert_eq!(errors(&with(&[("/name", json!(""))])), ["bad-value"]);
+    valid(&with(&[("/name", json!("ü".repeat(200)))]));
+}

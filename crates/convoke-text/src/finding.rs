@@ -25,11 +25,15 @@ pub struct Finding {
     pub help: Option<String>,
     /// The bytes of the file that the path is about, once somebody with the text has looked.
     pub place: Option<Range<usize>>,
+    /// Where a name was looked for that is not there, as JSON pointers: it may be in what of these cannot be read.
+    pub sought: Vec<String>,
+    /// What must be readable for it to hold, as a JSON pointer.
+    pub needs: Option<String>,
 }
 
 impl Finding {
     fn new(severity: Severity, code: &'static str, path: String, message: String) -> Self {
-        Self { severity, code, path, message, help: None, place: None }
+        Self { severity, code, path, message, help: None, place: None, sought: Vec::new(), needs: None }
     }
 
     /// A mistake: the document cannot be used.
@@ -48,6 +52,20 @@ impl Finding {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says where the name was looked for that it is about.
+    #[must_use]
+    pub fn sought_in(mut self, path: impl Into<String>) -> Self {
+        self.sought.push(path.into());
+        self
+    }
+
+    /// Says that it holds only where all of this can be read.
+    #[must_use]
+    pub fn needs(mut self, path: impl Into<String>) -> Self {
+        self.needs = Some(path.into());
         self
     }
 

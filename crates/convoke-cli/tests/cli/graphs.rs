@@ -183,8 +183,50 @@ fn what_is_wrong_with_a_file_that_a_graph_runs_is_said() {
     let seen = stderr(&place.convoke(&["validate", "nesting.graph.yaml"]));
     assert!(seen.contains("`daily-plan.agent` cannot be run as part of this graph"), "{seen}");
     let seen = stderr(&place.convoke(&["validate", "inner.graph.yaml"]));
-    assert!(seen.contains("error[bad-workflow]") && seen.contains("inner.graph.yaml:4:"), "{seen}");
-    assert!(seen.contains("it would run itself without end: inner.graph.yaml → inner.graph.yaml"), "{seen}");
+    assert!(seen.contains("error[workflow-circle]") && seen.contains("inner.graph.yaml:4:"), "{seen}");
+    assert!(seen.contains("without end: inner.graph.yaml → inner.graph.yaml"), "{seen}");
+}
+
+#[test]
+fn graphs_that_run_each_other_in_a_circle_are_told_the_circle() {
+    let place = Place::empty();
+    for (name, next) in [("a", "b"), ("b", "c"), ("c", "b")] {
+        let text = format!(
+            "name: {name}\nentry: n\nnodes:\n  - {{id: n, type: workflow, config: {{file: {next}.graph.yaml}}}}\n"
+        );
+        place.write(&format!("{name}.graph.yaml"), &text);
+    }
+    for (file, circle) in [
+        ("a", "b.graph.yaml → c.graph.yaml → b.graph.yaml"),
+        ("b", "b.graph.yaml → c.graph.yaml → b.graph.yaml"),
+        ("c", "c.graph.yaml → b.graph.yaml → c.graph.yaml"),
+    ] {
+        let seen = stderr(&place.convoke(&["validate", &format!("{file}.graph.yaml")]));
+        assert!(seen.contains(&format!("these files would run each other without end: {circle}")), "{seen}");
+        assert!(seen.contains("1 error") && !seen.contains("shows them"), "{seen}");
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_graph_is_said_in_one_call() {
+    let place = Place::empty();
+    let text = "name: g\nentry: nobody\ncolour: red\nnodes:\n  - {id: w, type: workflow, retries: 5000000000, config: {file: gone.agent}}\n  \
+        - id: s\n    type: script\n    config:\n      source: |\n        const a = 1;\n        board.setVar('x', a +);\nedges:\n  \
+        - {from: w, to: x}\n";
+    place.write("g.graph.yaml", text);
+    let seen = stderr(&place.convoke(&["validate", "g.graph.yaml"]));
+    for said in [
+        "error[unknown-entry]",
+        "error[unknown-field]",
+        "error[wrong-value]: this is more than there can be: 4294967295",
+        "error[bad-workflow]: `gone.agent` cannot be run as part of this graph: there is no such file",
+        "error[invalid-script]",
+        "g.graph.yaml:11:9",
+        "error[unknown-node]",
+        "6 errors",
+    ] {
+        assert!(seen.contains(said), "{said}: {seen}");
+    }
 }
 
 #[test]

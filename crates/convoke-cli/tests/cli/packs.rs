@@ -37,6 +37,34 @@ fn everything_that_is_wrong_with_a_pack_is_said_in_its_place() {
 }
 
 #[test]
+fn everything_that_is_wrong_with_a_pack_and_what_is_beside_it_is_said_in_one_call() {
+    let place = Place::empty();
+    let broken = EXAMPLE
+        .replace("type: banned_words", "type: baned_words")
+        .replace("version: 1.0.0\ndescription", "version: 1.0.0\nversion: 1.0.1\ndescription");
+    assert_ne!(broken, EXAMPLE);
+    let beside = "metadata: {convoke: {workflows: {nosuch: x.agent}}}\nskills: [5, ./nowhere]\n";
+    place.write("support.pack.yaml", format!("{broken}{beside}---\nid: other\n"));
+    let report = place.convoke(&["--json", "validate", "support.pack.yaml"]);
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    let found = report[0]["diagnostics"].as_array().unwrap();
+    for (code, path) in [
+        ("duplicate-name", "/version"),
+        ("several-documents", ""),
+        ("wrong-type", "/skills/0"),
+        ("unknown-tool", "/metadata/convoke/workflows/nosuch"),
+    ] {
+        let is_it = |one: &serde_json::Value| one["code"] == code && one["path"] == path;
+        assert!(found.iter().any(is_it), "{code} {path}: {found:#?}");
+    }
+    for part in ["unknown-validator", "/skills/1"] {
+        assert!(found.iter().any(|one| one.to_string().contains(part)), "{part}: {found:#?}");
+    }
+    let seen = stderr(&place.convoke(&["validate", "support.pack.yaml"]));
+    assert!(seen.contains("`version` is here twice") && seen.contains("remove one of them"), "{seen}");
+}
+
+#[test]
 fn a_pack_is_recognised_by_what_is_in_it() {
     let place = Place::empty();
     place.write("support.txt", EXAMPLE);

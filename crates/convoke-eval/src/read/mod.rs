@@ -6,7 +6,7 @@ mod replies;
 mod settings;
 mod world;
 
-use convoke_text::document::{Content, Node, parse};
+use convoke_text::document::{Content, Node, parse, place};
 use convoke_text::finding::{Finding, child};
 use serde_json::{Map, Value};
 
@@ -74,18 +74,9 @@ pub fn read(text: &str) -> (Option<Scenario>, Vec<Finding>) {
     let mut reader = Reader::default();
     let Some(node) = parse(text, &mut reader.findings) else { return (None, reader.findings) };
     let scenario = reader.scenario(&Place { node: &node, path: String::new() });
-    let findings = placed(reader.findings, &node);
+    let mut findings = reader.findings;
+    place(&node, &mut findings);
     (scenario.filter(|_| !findings.iter().any(Finding::is_error)), findings)
-}
-
-/// Findings with their places in a file, in the order of the file.
-fn placed(mut findings: Vec<Finding>, node: &Node) -> Vec<Finding> {
-    for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
-        let name = (finding.code == "unknown-field").then(|| node.name_place_of(&finding.path));
-        finding.place = Some(name.flatten().unwrap_or_else(|| node.place_of(&finding.path)));
-    }
-    findings.sort_by_key(|finding| finding.place.as_ref().map_or(0, |place| place.start));
-    findings
 }
 
 fn empty() -> Node {

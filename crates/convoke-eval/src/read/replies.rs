@@ -10,12 +10,12 @@
 //! ```
 
 use convoke_models::ScriptedModel;
-use convoke_text::document::parse;
+use convoke_text::document::{parse, place};
 use convoke_text::finding::{Finding, child};
 use serde_json::{Value, json};
 
+use super::empty;
 use super::reader::{Place, Reader};
-use super::{empty, placed};
 use crate::scenario::{ModelSource, Script};
 
 /// Replies for scenarios, by their names.
@@ -32,7 +32,8 @@ impl Replies {
         let mut reader = Reader::default();
         let Some(node) = parse(text, &mut reader.findings) else { return (None, reader.findings) };
         let replies = reader.replies(&Place { node: &node, path: String::new() });
-        let findings = placed(reader.findings, &node);
+        let mut findings = reader.findings;
+        place(&node, &mut findings);
         (replies.filter(|_| !findings.iter().any(Finding::is_error)), findings)
     }
 

@@ -9,7 +9,7 @@ use super::shape::{self, Shape};
 use super::{CompiledEdge, CompiledNode};
 use crate::board::{RESERVED, allowed};
 use crate::definition::{END, GraphDefinition, NodeDefinition};
-use crate::node::NodeTypes;
+use crate::node::{NodeTypes, script};
 use crate::reference::{self, Unresolved};
 use crate::{Condition, ConditionError};
 
@@ -55,7 +55,8 @@ pub(super) fn names<'a>(
     } else if !names.contains_key(graph.entry.as_str()) {
         let message = format!("the entry `{}` is not a node of the graph", graph.entry);
         let finding = Finding::error("unknown-entry", format!("{path}/entry"), message);
-        findings.push(finding.suggest(&graph.entry, names.keys().copied()));
+        findings
+            .push(finding.suggest(&graph.entry, names.keys().copied()).sought_in(format!("{path}/nodes")));
     }
     names
 }
@@ -102,7 +103,8 @@ pub(super) fn node(
     {
         let message = format!("there is no graph `{name}` under `graphs`");
         let finding = Finding::error("unknown-graph", format!("{path}/config/graph"), message);
-        findings.push(finding.suggest(name, graph.graphs.keys().map(String::as_str)));
+        let graphs = path.rsplit_once("/nodes/").map_or("", |(graph, _)| graph).to_owned() + "/graphs";
+        findings.push(finding.suggest(name, graph.graphs.keys().map(String::as_str)).sought_in(graphs));
     }
     let skip = condition(node.skip_condition.as_deref(), &child(path, "skip_condition"), findings);
     let timeout = node.timeout.as_deref().and_then(|text| match convoke_text::duration::parse(text) {
@@ -129,8 +131,8 @@ pub(super) fn edges(
             if found.is_none() {
                 let message = format!("an edge {field} `{name}`, which is not a node of the graph");
                 let finding = Finding::error("unknown-node", format!("{place}/{field}"), message);
-                findings
-                    .push(finding.suggest(name, names.keys().copied().chain((field == "to").then_some(END))));
+                let known = names.keys().copied().chain((field == "to").then_some(END));
+                findings.push(finding.suggest(name, known).sought_in(format!("{path}/nodes")));
             }
             found
         };
@@ -165,14 +167,15 @@ pub(super) fn cancels(
                 None => {
                     let message = format!("`{name}` is to be cancelled, and is not a node of the graph");
                     let finding = Finding::error("unknown-node", place, message);
-                    findings.push(finding.suggest(name, names.keys().copied()));
+                    let nodes = format!("{path}/nodes");
+                    findings.push(finding.suggest(name, names.keys().copied()).sought_in(nodes));
                 }
             }
         }
     }
 }
 
-/// Checks what a schema says to be conditions and expressions, as far as it is known by now.
+/// Checks what a schema says to be conditions, expressions and scripts, as far as it is known by now.
 fn expressions(whole: &Value, schema: &Value, value: &Value, path: &str, findings: &mut Vec<Finding>) {
     let named = schema["$ref"].as_str().and_then(|name| whole.pointer(name.trim_start_matches('#')));
     let schema = named.unwrap_or(schema);
@@ -183,6 +186,9 @@ fn expressions(whole: &Value, schema: &Value, value: &Value, path: &str, finding
         Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| {
             expressions(whole, &schema["items"], item, &format!("{path}/{index}"), findings);
         }),
+        Value::String(text) if schema["format"] == script::FORMAT => {
+            findings.extend(reference::literal(text).and_then(|source| script::invalid(&source, path)));
+        }
         Value::String(text) if !reference::has_references(value) => {
             let checked = match schema["format"].as_str() {
                 Some("condition") => Condition::new(text),

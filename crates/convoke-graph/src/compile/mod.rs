@@ -22,7 +22,7 @@ use shape::Shape;
 
 use crate::Condition;
 use crate::definition::{GraphDefinition, NodeDefinition};
-use crate::node::{NodeTypes, Ports};
+use crate::node::{NodeTypes, Ports, script};
 
 /// A graph in which everything fits together. The only thing that can be run.
 #[derive(Debug, Clone)]
@@ -33,8 +33,6 @@ pub struct CompiledGraph {
     pub(crate) order: Order,
     pub(crate) graphs: BTreeMap<String, Arc<CompiledGraph>>,
     pub(crate) types: NodeTypes,
-    /// Where the files of `workflow` nodes are named, in graphs that were read.
-    pub(crate) places: BTreeMap<String, std::ops::Range<usize>>,
 }
 
 /// A node, and where one goes from there.
@@ -86,46 +84,49 @@ fn lines(findings: &[Finding]) -> String {
 /// ```
 #[must_use]
 pub fn read(text: &str, types: &NodeTypes) -> (Option<CompiledGraph>, Vec<Finding>) {
+    read_with(text, types, |_| Vec::new())
+}
+
+/// Reads a graph together with what is beside it, such as the [files](GraphDefinition::workflow_files) of its nodes: what is found
+/// wrong with that is said with everything else, even where the graph has mistakes of its own.
+#[must_use]
+pub fn read_with(
+    text: &str,
+    types: &NodeTypes,
+    beside: impl FnOnce(&GraphDefinition) -> Vec<Finding>,
+) -> (Option<CompiledGraph>, Vec<Finding>) {
     let mut findings = Vec::new();
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
-    let shape = Shape::new(convoke_agent::schema_of::<GraphDefinition>());
-    shape::check(&shape, &node.to_value(), "", &mut findings);
-    let mut graph = None;
-    if !findings.iter().any(Finding::is_error) {
-        match GraphDefinition::deserialize(&node) {
-            Ok(definition) => {
-                graph = compiled(definition, types, "", &mut findings);
-                if let Some(graph) = &mut graph {
-                    let files: Vec<String> = graph.files("").into_iter().map(|(path, _)| path).collect();
-                    graph.places =
-                        files.into_iter().map(|path| (path.clone(), node.place_of(&path))).collect();
-                }
-            }
-            Err(error) => {
-                findings.push(Finding::error("unreadable", "", format!("this is not a graph: {error}")));
-            }
+    let (shape, value) = (Shape::new(convoke_agent::schema_of::<GraphDefinition>()), node.to_value());
+    shape::check(&shape, &value, "", &mut findings);
+    let gaps = shape::gaps(&shape, &value);
+    let graph = match GraphDefinition::deserialize(&gaps.filled(&node)) {
+        Ok(definition) => {
+            let known = findings.len();
+            findings.extend(beside(&definition));
+            let graph = compiled(definition, types, "", &mut findings);
+            let found = findings.split_off(known);
+            findings.extend(found.into_iter().filter(|finding| !gaps.explain(finding)));
+            graph
         }
+        // What is wrong has been said, in better words.
+        Err(_) if findings.iter().any(Finding::is_error) => None,
+        Err(error) => {
+            findings.push(Finding::error("unreadable", "", format!("this is not a graph: {error}")));
+            None
+        }
+    };
+    for finding in findings.iter_mut().filter(|finding| finding.code == script::INVALID) {
+        finding.place = script::line_of(text, &node, &finding.path);
     }
-    for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
-        let name = (finding.code == "unknown-field").then(|| node.name_place_of(&finding.path)).flatten();
-        finding.place = Some(name.unwrap_or_else(|| node.place_of(&finding.path)));
-    }
-    let start = |finding: &Finding| finding.place.as_ref().map_or(0, |place| place.start);
-    findings.sort_by_key(|finding| (start(finding), finding.severity, finding.code));
+    document::place(&node, &mut findings);
     (graph.filter(|_| !findings.iter().any(Finding::is_error)), findings)
 }
 
 /// Returns whether a text looks like a graph: an object, in JSON or YAML, with `nodes` and an `entry`.
 #[must_use]
 pub fn looks_like_a_graph(text: &str) -> bool {
-    let fields = ["nodes", "entry"];
-    if document::is_json(text) {
-        return fields.iter().all(|field| text.contains(&format!("\"{field}\"")));
-    }
-    let begins = |field: &&str| {
-        text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')))
-    };
-    fields.iter().all(begins)
+    document::looks_like(text, &["nodes", "entry"])
 }
 
 impl CompiledGraph {
@@ -145,26 +146,6 @@ impl CompiledGraph {
     #[must_use]
     pub fn definition(&self) -> &GraphDefinition {
         &self.definition
-    }
-
-    /// The files that its `workflow` nodes run: the JSON pointer to where each is named, its place in the text, and the file.
-    pub fn workflow_files(&self) -> Vec<(String, Option<std::ops::Range<usize>>, String)> {
-        let files = self.files("").into_iter();
-        files.map(|(path, file)| (path.clone(), self.places.get(&path).cloned(), file)).collect()
-    }
-
-    fn files(&self, path: &str) -> Vec<(String, String)> {
-        let mut files = Vec::new();
-        for (index, node) in
-            self.nodes.iter().enumerate().filter(|(_, node)| node.definition.kind == "workflow")
-        {
-            let file = node.definition.config.get("file").and_then(Value::as_str);
-            files.extend(file.map(|file| (format!("{path}/nodes/{index}/config/file"), file.to_owned())));
-        }
-        for (name, graph) in &self.graphs {
-            files.extend(graph.files(&convoke_text::finding::child(&format!("{path}/graphs"), name)));
-        }
-        files
     }
 
     /// Returns whether some node of it asks a model and does not say which.
@@ -258,23 +239,25 @@ fn compiled(
     check::edges(&definition, &names, path, &mut nodes, findings);
     check::cancels(&names, path, &mut nodes, findings);
     let entry = *names.get(definition.entry.as_str())?;
-    let mut graph = CompiledGraph {
-        definition,
-        nodes,
-        entry,
-        order: Order::default(),
-        graphs,
-        types: types.clone(),
-        places: BTreeMap::new(),
-    };
+    let mut graph =
+        CompiledGraph { definition, nodes, entry, order: Order::default(), graphs, types: types.clone() };
+    let successors = graph.successors();
+    // Where one goes is known, whatever is wrong with what nodes do.
+    if findings.iter().filter(|finding| finding.is_error()).all(is_about_work) {
+        warn::warnings(&graph, &successors, path, findings);
+    }
     if findings.iter().filter(|finding| finding.is_error()).count() > errors {
         return None;
     }
-    let successors = graph.successors();
     graph.order = Order::of(&successors, entry);
-    warn::warnings(&graph, &successors, path, findings);
     ports::warnings(&graph, &successors, path, findings);
     Some(graph)
+}
+
+/// Whether something is wrong only with what a node does.
+fn is_about_work(finding: &Finding) -> bool {
+    let (_, of_node) = finding.path.rsplit_once("/nodes/").unwrap_or_default();
+    of_node.split('/').nth(1).is_some_and(|field| ["config", "type"].contains(&field))
 }
 
 /// Nodes of these types compute from the board alone, and leave nothing on record.

@@ -1,5 +1,6 @@
 //! Comparing values with JSON Schemas: what is wrong, where, and what was meant.
 
+use convoke_text::document::Gaps;
 use convoke_text::finding::{Finding, child};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
@@ -16,6 +17,52 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn new(schema: Value) -> Self {
         Self { validator: jsonschema::validator_for(&schema).ok(), schema }
+    }
+}
+
+/// What of a value cannot be read, with the least that can be in its place.
+pub(crate) fn gaps(shape: &Shape, value: &Value) -> Gaps {
+    let mut gaps = Gaps::default();
+    let schema = &shape.schema;
+    for error in shape.validator.iter().flat_map(|validator| validator.iter_errors(value)) {
+        let place = error.instance_path().as_str();
+        let around = error.schema_path().as_str().rsplit_once('/').map_or("", |(around, _)| around);
+        let around = schema.pointer(around).unwrap_or(&Value::Null);
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                unexpected.iter().for_each(|name| gaps.leave_out(child(place, name)));
+            }
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                gaps.add(child(place, name), least(schema, &around["properties"][name]));
+            }
+            _ => gaps.add(place, least(schema, around)),
+        }
+    }
+    gaps
+}
+
+/// The least that a schema allows.
+fn least(whole: &Value, schema: &Value) -> Value {
+    if let Some(named) = schema["$ref"].as_str() {
+        return whole.pointer(named.trim_start_matches('#')).map_or(Value::Null, |named| least(whole, named));
+    }
+    let one_of = schema["oneOf"].as_array().and_then(|several| several.first());
+    let known = schema.get("default").or(schema.get("const")).or(schema["enum"].get(0));
+    let is_optional = schema["type"].as_array().is_some_and(|types| types.contains(&Value::from("null")));
+    match (known, one_of, schema["type"].as_str()) {
+        (Some(known), ..) => known.clone(),
+        (_, Some(first), _) => least(whole, first),
+        _ if is_optional => Value::Null,
+        (.., Some("string")) => Value::from(""),
+        (.., Some("integer" | "number")) => schema.get("minimum").cloned().unwrap_or_else(|| Value::from(0)),
+        (.., Some("boolean")) => Value::from(false),
+        (.., Some("array")) => Value::Array(Vec::new()),
+        (.., Some("object")) => {
+            let needed = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            needed.map(|name| (name, least(whole, &schema["properties"][name]))).collect()
+        }
+        _ => Value::Null,
     }
 }
 
@@ -42,6 +89,11 @@ pub(crate) fn check(shape: &Shape, value: &Value, path: &str, findings: &mut Vec
             ValidationErrorKind::Required { property } => {
                 let message = format!("`{}` is missing", property.as_str().unwrap_or_default());
                 findings.push(Finding::error("missing-field", place, message));
+            }
+            ValidationErrorKind::Maximum { limit } => {
+                let finding =
+                    Finding::error("wrong-value", place, format!("this is more than there can be: {limit}"));
+                findings.push(finding.help(format!("write {limit} or less")));
             }
             _ => {
                 let names = schema.pointer(error.schema_path().as_str()).map_or_else(Vec::new, words);

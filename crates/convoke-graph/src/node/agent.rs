@@ -28,7 +28,7 @@ pub(super) struct AgentConfig {
     #[serde(default)]
     tool_names: Vec<String>,
     /// How many turns it has.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     max_turns: Option<u32>,
     /// Randomness.
     temperature: Option<f64>,

@@ -35,6 +35,7 @@ pub(super) struct LlmConfig {
     /// Randomness; 0 is a real value.
     temperature: Option<f64>,
     /// At most so many tokens of output.
+    #[schemars(range(max = 4_294_967_295_u32))]
     max_tokens: Option<u32>,
     /// The variable that the answer goes to; `response` unless said otherwise.
     #[serde(default = "response")]

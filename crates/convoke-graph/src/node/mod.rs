@@ -11,7 +11,7 @@ mod flow;
 mod knowledge;
 mod llm;
 mod ports;
-mod script;
+pub(crate) mod script;
 mod subgraph;
 mod types;
 mod workflow;

@@ -8,6 +8,7 @@ mod javascript;
 #[cfg(feature = "script")]
 mod runaway;
 
+use std::ops::Range;
 #[cfg(feature = "script")]
 use std::sync::{
     Arc,
@@ -15,12 +16,20 @@ use std::sync::{
 };
 
 use convoke_core::{BoxFuture, Error};
+use convoke_text::document::Node;
+use convoke_text::finding::Finding;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{NodeCall, NodeSite, Ports, Typed};
 use crate::Board;
+
+/// What schemas call scripts.
+pub(crate) const FORMAT: &str = "javascript";
+
+/// What it is called if a script cannot be read.
+pub(crate) const INVALID: &str = "invalid-script";
 
 /// Runs a script.
 pub(super) struct Script(Engine);
@@ -29,6 +38,7 @@ pub(super) struct Script(Engine);
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptConfig {
     /// The script: `board.setVar("sum", board.getVar("a") + 1)`.
+    #[schemars(extend("format" = "javascript"))]
     source: String,
     /// What it knows as `config`.
     #[serde(default)]
@@ -50,6 +60,53 @@ impl Typed for Script {
     fn run<'a>(&'a self, config: ScriptConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move { self.0.run(config.source, config.config, call.board, &[]).await.map(drop) })
     }
+}
+
+/// Says what keeps a script from being read, without running any of it.
+#[cfg(feature = "script")]
+pub(crate) fn invalid(source: &str, path: &str) -> Option<Finding> {
+    let (message, line) = syntax_error(source)?;
+    let message = format!("this script cannot be read: {message} (line {line} of the script)");
+    Some(Finding::error(INVALID, path, message))
+}
+
+#[cfg(not(feature = "script"))]
+pub(crate) fn invalid(_: &str, _: &str) -> Option<Finding> {
+    None
+}
+
+/// Where the line is in a file in which a script cannot be read, if it is a line of the file too.
+#[cfg(feature = "script")]
+pub(crate) fn line_of(text: &str, file: &Node, path: &str) -> Option<Range<usize>> {
+    let script = file.at(path)?;
+    let source = crate::reference::literal(script.text()?)?;
+    let (_, number) = syntax_error(&source)?;
+    let line = source.lines().nth(number - 1)?.trim();
+    let mut start = script.place.start;
+    // Scripts over several lines begin with a line of their own: `source: |`.
+    for (index, written) in text.get(start..)?.split_inclusive('\n').enumerate().take(number + 1) {
+        if index + 1 >= number && !line.is_empty() && written.trim() == line {
+            let start = start + written.find(line)?;
+            return Some(start..start + line.len());
+        }
+        start += written.len();
+    }
+    None
+}
+
+#[cfg(not(feature = "script"))]
+pub(crate) fn line_of(_: &str, _: &Node, _: &str) -> Option<Range<usize>> {
+    None
+}
+
+/// The first syntax error, and its line.
+#[cfg(feature = "script")]
+fn syntax_error(source: &str) -> Option<(String, usize)> {
+    let owned = source.to_owned();
+    let checked = runaway::within_time(move |is_over| javascript::compiled(&owned, is_over), Arc::default());
+    let said = checked.err()?;
+    let (message, line) = said.rsplit_once('\n').unwrap_or((&said, "1"));
+    Some((message.to_owned(), line.parse().unwrap_or(1)))
 }
 
 /// What runs scripts, if this build has something that does.
@@ -94,7 +151,9 @@ impl Engine {
         let stop = StopOnDrop::default();
         let stopped = Arc::clone(&stop.0);
         // A script may compute for as long as it is allowed to, which is no work for a thread that others wait for.
-        let done = tokio::task::spawn_blocking(move || runaway::within_time(source, input, stopped));
+        let done = tokio::task::spawn_blocking(move || {
+            runaway::within_time(move |is_over| javascript::run(&source, input, is_over), stopped)
+        });
         let made = done.await.map_err(Error::failed)?.map_err(Error::permanent)?;
         let made: Made = serde_json::from_str(&made)?;
         if let Some(fault) = made.fault {

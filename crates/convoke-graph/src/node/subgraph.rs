@@ -95,6 +95,7 @@ pub(super) struct IterationConfig {
     #[serde(default = "items")]
     input_key: String,
     /// A script that is given the item as `__iteration_item`, its number as `__iteration_index`, and sets `__iteration_result`.
+    #[schemars(extend("format" = "javascript"))]
     body_script: Option<String>,
     /// Or a graph that is given `item` and `index`, and whose answer is the result.
     #[serde(rename = "graph")]

@@ -205,3 +205,153 @@ fn a_diagram_says_which_nodes_leave_no_trace_of_a_run() {
     let names: Vec<String> = traceless.map(|(_, item)| item.lines[0].clone()).collect();
     assert_eq!(names, ["out"]);
 }
+
+/// What is said of a graph: codes and paths, in the order of the text.
+fn said(graph: &str) -> Vec<(&'static str, String)> {
+    let (_, findings) = read(graph, &NodeTypes::standard());
+    findings.into_iter().map(|finding| (finding.code, finding.path)).collect()
+}
+
+#[test]
+fn a_field_of_the_wrong_shape_does_not_hide_what_else_is_wrong() {
+    let text = "
+name: g
+entry: nobody
+colour: red
+inputs: [{name: q, type: strnig}]
+nodes:
+  - {id: a, type: llm, retries: often, config: {modle: x}}
+  - {id: b, type: nosuch, timeout: 5 parsecs}
+  - {id: c, type: answer, skip_condition: '1 +'}
+edges:
+  - {from: a, to: x, condition: 'q =='}
+  - {from: a}
+graphs:
+  inner: {name: i, entry: z, nodes: [{id: y, type: passthrough, colour: red}]}
+";
+    let (graph, findings) = read(text, &NodeTypes::standard());
+    assert!(graph.is_none());
+    let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.path.as_str())).collect();
+    for wanted in [
+        ("unknown-entry", "/entry"),
+        ("unknown-field", "/colour"),
+        ("wrong-value", "/inputs/0/type"),
+        ("wrong-value", "/nodes/0/retries"),
+        ("unknown-field", "/nodes/0/config/modle"),
+        ("unknown-type", "/nodes/1/type"),
+        ("invalid-duration", "/nodes/1/timeout"),
+        ("invalid-condition", "/nodes/2/skip_condition"),
+        ("unknown-node", "/edges/0/to"),
+        ("invalid-condition", "/edges/0/condition"),
+        ("missing-field", "/edges/1"),
+        ("unknown-entry", "/graphs/inner/entry"),
+        ("unknown-field", "/graphs/inner/nodes/0/colour"),
+    ] {
+        assert!(found.contains(&wanted), "{wanted:?}: {found:#?}");
+    }
+    assert_eq!(found.len(), 13, "{found:#?}");
+    let lines: Vec<usize> = findings
+        .iter()
+        .map(|finding| text[..finding.place.clone().unwrap().start].matches('\n').count())
+        .collect();
+    assert!(lines.is_sorted() && lines[0] == 2, "{lines:?}");
+}
+
+#[test]
+fn nodes_that_cannot_be_read_are_not_reported_as_missing() {
+    let rest = "edges: [{from: a, to: b}, {from: b, to: __end__}]";
+    for (nodes, wanted) in [
+        ("nodes: 5", [("wrong-value", "/nodes")].as_slice()),
+        ("nodes: [{id: a, type: passthrough}, 5]", &[("wrong-value", "/nodes/1")]),
+        ("nodes: [{id: a, type: passthrough}, {type: passthrough}]", &[("missing-field", "/nodes/1")]),
+        (
+            "nodes: [{id: a, type: passthrough}, {id: 5, type: passthrough}]",
+            &[("wrong-value", "/nodes/1/id")],
+        ),
+        ("nodes: [{id: a, type: passthrough}, {id: b, type: 5}]", &[("wrong-value", "/nodes/1/type")]),
+        (
+            "nodes: [{id: a, type: passthrough}, {id: b, type: graph, config: {graph: g}}]\ngraphs: 5",
+            &[("wrong-value", "/graphs")],
+        ),
+    ] {
+        let found = said(&format!("name: g\nentry: a\n{nodes}\n{rest}\n"));
+        let wanted: Vec<_> = wanted.iter().map(|(code, path)| (*code, (*path).to_owned())).collect();
+        assert_eq!(found, wanted, "{nodes}");
+    }
+}
+
+#[test]
+fn what_looks_wrong_is_said_beside_what_is_wrong_with_a_node() {
+    let text = "name: g\nentry: a\nnodes:\n  - {id: a, type: llm, config: {modle: x}}\n  - {id: b, type: passthrough}\n";
+    let wanted = [("unknown-field", "/nodes/0/config/modle"), ("unreachable-node", "/nodes/1/id")];
+    assert_eq!(said(text), wanted.map(|(code, path)| (code, path.to_owned())));
+}
+
+#[test]
+fn a_number_that_is_too_large_is_told_its_limit() {
+    let text = |retries: &str, config: &str| {
+        format!(
+            "name: g\nentry: a\nnodes:\n  - {{id: a, type: llm, retries: {retries}, config: {{{config}}}}}\n"
+        )
+    };
+    let (_, findings) =
+        read(&text("4294967296", "prompt: p, max_tokens: 5000000000"), &NodeTypes::standard());
+    let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).collect();
+    assert_eq!(errors.len(), 2, "{findings:#?}");
+    for (finding, path) in errors.iter().zip(["/nodes/0/retries", "/nodes/0/config/max_tokens"]) {
+        assert_eq!((finding.code, finding.path.as_str()), ("wrong-value", path));
+        assert!(finding.message.ends_with(": 4294967295"), "{}", finding.message);
+        assert_eq!(finding.help.as_deref(), Some("write 4294967295 or less"));
+    }
+    let (graph, _) = read(&text("4294967295", "prompt: p"), &NodeTypes::standard());
+    assert!(graph.is_some());
+}
+
+#[cfg(feature = "script")]
+#[test]
+fn a_syntax_error_in_a_script_is_found_before_anything_runs_with_its_line() {
+    let block = "name: g\nentry: a\nnodes:\n  - id: a\n    type: script\n    config:\n      source: |\n        const a = 1;\n        \
+        board.setVar('x', a +);\n        board.setVar('y', 1);\n";
+    let (graph, findings) = read(block, &NodeTypes::standard());
+    assert!(graph.is_none());
+    let [finding] = &findings[..] else { panic!("{findings:#?}") };
+    assert_eq!((finding.code, finding.path.as_str()), ("invalid-script", "/nodes/0/config/source"));
+    assert!(finding.message.contains("(line 2 of the script)"), "{}", finding.message);
+    assert_eq!(&block[finding.place.clone().unwrap()], "board.setVar('x', a +);");
+
+    let json = json!({"name": "g", "entry": "a", "nodes": [{"id": "a", "type": "script",
+        "config": {"source": "const a = 1;\nboard.setVar('x', a +);"}},
+        {"id": "b", "type": "iteration", "config": {"body_script": "let {"}}]})
+    .to_string();
+    let (_, findings) = read(&json, &NodeTypes::standard());
+    let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).collect();
+    assert_eq!(errors.len(), 2, "{findings:#?}");
+    assert!(errors[0].message.contains("(line 2 of the script)"), "{}", errors[0].message);
+    assert_eq!(&json[errors[0].place.clone().unwrap()], "\"const a = 1;\\nboard.setVar('x', a +);\"");
+    assert_eq!(errors[1].path, "/nodes/1/config/body_script");
+    assert!(!errors.iter().any(|finding| finding.message.contains("<input>")));
+}
+
+#[cfg(feature = "script")]
+#[test]
+fn a_script_is_only_read_before_it_runs() {
+    let graph = |source: &str| {
+        let node = json!({"id": "a", "type": "script", "config": {"source": source}});
+        read(&json!({"name": "g", "entry": "a", "nodes": [node]}).to_string(), &NodeTypes::standard())
+    };
+    for source in [
+        "return;",
+        "while (true) {}",
+        "throw new Error('no')",
+        "with (config) { x = 010; }",
+        "const s = `\\${config.x}`;",
+        "board.setVar('a', '${board.query}');",
+        "this is ${board.query} of which nothing is known",
+    ] {
+        let (graph, findings) = graph(source);
+        assert!(graph.is_some(), "{source}: {findings:#?}");
+    }
+    let begun = std::time::Instant::now();
+    let (_, findings) = graph("}), (function () { while (true) {} })(), (function () {");
+    assert!(begun.elapsed().as_secs() < 30, "{findings:#?}");
+}

@@ -294,6 +294,29 @@ async fn what_a_script_cannot_write_is_an_error_and_what_promises_write_is_kept(
 
 #[cfg(feature = "script")]
 #[tokio::test]
+async fn half_a_character_in_a_variable_is_said_with_where_it_is() {
+    for (source, place) in [
+        (
+            "board.setVar('face', '\\u{1f600}'[0])",
+            "variable `face` cannot be kept: there is a text with half a character",
+        ),
+        ("board.setVar('list', ['a', '\\ud800'])", ") at `1`"),
+        ("board.setVar('map', {b: {c: '\\udc00'}})", ") at `c`"),
+        ("board.setVar('map', {'\\ud800': 1})", ") at `\u{fffd}`"),
+        ("board.setVar('\\ud800', 1)", "variable `\u{fffd}` cannot be kept: there is a text with half"),
+        ("signal.error('no \\ud800')", "the script says: no \u{fffd}"),
+        ("throw new Error('no \\ud800')", "Error: no \u{fffd}"),
+    ] {
+        let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;
+        assert!(error.contains(place), "{source}: {error}");
+    }
+    let whole = one("script", json!({"source": "board.setVar('face', [...'a\u{1f600}'][1])"}));
+    let board = Home::new().done(whole, json!({})).await;
+    assert_eq!(board.get("face"), Some(&json!("\u{1f600}")));
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
 async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
     let source = "const x = 1;\nfunction f() { return board.getVar('nope').length }\nboard.setVar('r', f())";
     let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;

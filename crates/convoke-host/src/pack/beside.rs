@@ -60,7 +60,7 @@ pub(super) fn workflows(
         let tools = &pack.model().tools;
         if !tools.contains_key(&entry.name) {
             let message = format!("the pack has no tool `{}` that could be a workflow", entry.name);
-            let finding = Finding::error("unknown-tool", path, message);
+            let finding = Finding::error("unknown-tool", path, message).sought_in("/tools");
             findings.push(match nearest(&entry.name, tools.keys().map(String::as_str)) {
                 Some(meant) => finding.help(format!("did you mean `{meant}`?")),
                 None => finding.help("describe it in `tools`"),

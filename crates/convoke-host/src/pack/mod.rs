@@ -60,18 +60,15 @@ impl DefinitionKind for PackKind {
     }
 
     fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
-        let (pack, mut findings) = pack::read(source.text());
-        let known = findings.len();
-        let definition = pack.map(|mut pack| {
-            beside::add_schemas(&mut pack, files, &mut findings);
-            let workflows = beside::workflows(&pack, files, &mut findings);
-            let skills = PackSkills::read(&pack, source.name(), files, &mut findings);
-            for finding in &mut findings[known..] {
-                finding.place = Some(pack.document().place_of(&finding.path));
-            }
+        let mut named = None;
+        let (pack, findings) = pack::read_with(source.text(), |pack, findings| {
+            beside::add_schemas(pack, files, findings);
+            let workflows = beside::workflows(pack, files, findings);
+            named = Some((workflows, PackSkills::read(pack, source.name(), files, findings)));
+        });
+        let definition = pack.zip(named).map(|(pack, (workflows, skills))| {
             Arc::new(PackDefinition::new(pack, workflows, skills, &findings)) as Arc<dyn Definition>
         });
-        let definition = definition.filter(|_| !findings.iter().any(Finding::is_error));
         (definition, diagnostics(source, &findings))
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::composition::{self, Surroundings};
+use super::composition::{self, Names, Surroundings};
 use super::document::Node;
 use super::eval::TRIGGERS;
-use super::model::{Agents, Eval, Pack, SkillSource};
+use super::model::{Agents, Eval, Pack, SkillSource, ToolChoice};
 use crate::finding::{Finding, child};
 use crate::workflow::is_media_type;
 
@@ -31,7 +31,7 @@ pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
     }
     skills(&pack.skills, findings);
     compositions(pack, findings);
-    without_effect(document, findings);
+    features(document, findings);
 }
 
 fn evals(evals: &[Eval], path: &str, findings: &mut Vec<Finding>) {
@@ -74,7 +74,13 @@ fn evals(evals: &[Eval], path: &str, findings: &mut Vec<Finding>) {
 fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
     let members = pack.agents.as_ref().map(|agents| &agents.members);
     let is_member = |name: &str| members.is_some_and(|members| members.contains_key(name));
-    for (index, name) in pack.prompts[task].tools.iter().enumerate() {
+    let prompt = &pack.prompts[task];
+    if prompt.tool_policy.as_ref().is_some_and(|policy| policy.tool_choice == ToolChoice::Required) {
+        let place = format!("{}/tool_policy/tool_choice", child("/prompts", task));
+        let message = "models decide for themselves whether to use a tool, so this has no effect";
+        findings.push(Finding::warning("no-effect", place, message));
+    }
+    for (index, name) in prompt.tools.iter().enumerate() {
         let place = format!("{}/tools/{index}", child("/prompts", task));
         let is_elsewhere = name.ends_with('*') || NAMESPACES.iter().any(|space| name.starts_with(space));
         if pack.tools.contains_key(name) || is_elsewhere || is_member(name) {
@@ -93,7 +99,7 @@ fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
         let finding = Finding::warning("unknown-tool", place, message)
             .help("it is left out where nobody else has it")
             .suggest(name, known.map(String::as_str));
-        findings.push(finding);
+        findings.push(finding.sought_in("/tools").sought_in("/agents/members"));
     }
 }
 
@@ -101,13 +107,15 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
     if !agents.members.contains_key(&agents.entry) {
         let message = format!("the entry `{}` is not among the members", agents.entry);
         let finding = Finding::error("unknown-entry", "/agents/entry", message);
-        findings.push(finding.suggest_or_list(&agents.entry, agents.members.keys().map(String::as_str)));
+        let members = agents.members.keys().map(String::as_str);
+        findings.push(finding.suggest_or_list(&agents.entry, members).sought_in("/agents/members"));
     }
     for (key, agent) in &agents.members {
         let place = child("/agents/members", key);
         if !pack.prompts.contains_key(key) {
             let finding = Finding::error("unknown-prompt", &place, format!("there is no prompt `{key}`"));
-            findings.push(finding.suggest_or_list(key, pack.prompts.keys().map(String::as_str)));
+            let prompts = pack.prompts.keys().map(String::as_str);
+            findings.push(finding.suggest_or_list(key, prompts).sought_in("/prompts"));
         }
         match (&agent.state, &pack.workflow) {
             (Some(_), None) => {
@@ -117,7 +125,8 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
             (Some(state), Some(workflow)) if !workflow.states.contains_key(state) => {
                 let message = format!("there is no state `{state}`");
                 let finding = Finding::error("unknown-state", child(&place, "state"), message);
-                findings.push(finding.suggest(state, workflow.states.keys().map(String::as_str)));
+                let states = workflow.states.keys().map(String::as_str);
+                findings.push(finding.suggest(state, states).sought_in("/workflow/states"));
             }
             _ => {}
         }
@@ -150,10 +159,16 @@ fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
 
 fn compositions(pack: &Pack, findings: &mut Vec<Finding>) {
     let evals = pack.evals.iter().chain(pack.prompts.values().flat_map(|prompt| &prompt.evals));
+    let prompts = pack.prompts.keys().map(String::as_str);
+    let eval_lists = prompts.clone().map(|task| child(&child("/prompts", task), "evals"));
     let around = Surroundings {
-        prompts: pack.prompts.keys().map(String::as_str).collect(),
-        tools: pack.tools.keys().map(String::as_str).collect(),
-        evals: evals.map(|eval| eval.id.as_str()).collect(),
+        evals: Names::new(
+            "eval",
+            evals.map(|eval| eval.id.as_str()),
+            eval_lists.chain(["/evals".to_owned()]),
+        ),
+        prompts: Names::new("prompt", prompts, ["/prompts".to_owned()]),
+        tools: Names::new("tool", pack.tools.keys().map(String::as_str), ["/tools".to_owned()]),
         events: events_by_composition(pack),
     };
     for (name, composition) in &pack.compositions {
@@ -171,37 +186,13 @@ fn events_by_composition(pack: &Pack) -> BTreeMap<&str, BTreeSet<&str>> {
     events
 }
 
-/// What the format knows and nothing here heeds is said, not passed over.
-fn without_effect(document: &Node, findings: &mut Vec<Finding>) {
-    let mut no_effect =
-        |path: String, message: &str| findings.push(Finding::warning("no-effect", path, message));
+/// Features of templates that the format knows and that are not to be had here.
+fn features(document: &Node, findings: &mut Vec<Finding>) {
     let features = document.get("template_engine").and_then(|engine| engine.get("features"));
     for (index, feature) in features.into_iter().flat_map(Node::items).enumerate() {
         if let Some(name @ ("conditionals" | "loops" | "filters")) = feature.text() {
-            let message = format!("templates have no {name} here");
-            no_effect(format!("/template_engine/features/{index}"), &message);
-        }
-    }
-    for prompt in document.get("prompts").into_iter().flat_map(Node::entries) {
-        let path = child("/prompts", &prompt.name);
-        let choice = prompt.node.get("tool_policy").and_then(|policy| policy.get("tool_choice"));
-        if choice.and_then(Node::text) == Some("required") {
-            let message = "models decide for themselves whether to use a tool, so this has no effect";
-            no_effect(format!("{path}/tool_policy/tool_choice"), message);
-        }
-        for (field, message) in [
-            ("pipeline", "the order of stages is fixed, so a pipeline has no effect"),
-            ("media", "only text is sent to models, so settings for media have no effect"),
-        ] {
-            if prompt.node.get(field).is_some() {
-                no_effect(child(&path, field), message);
-            }
-        }
-        for (index, variable) in prompt.node.get("variables").into_iter().flat_map(Node::items).enumerate() {
-            if variable.get("binding").is_some() {
-                let message = "variables are given by whoever runs the pack, so a binding has no effect";
-                no_effect(format!("{path}/variables/{index}/binding"), message);
-            }
+            let place = format!("/template_engine/features/{index}");
+            findings.push(Finding::warning("no-effect", place, format!("templates have no {name} here")));
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::agent::{AGENT, AgentCard, card};
 use super::composition::{Action, Step};
-use super::document::Node;
+use super::document::{Node, parse_strictly};
 use super::fragment::Fragments;
 use super::model::{Pack, ToolChoice};
 use super::prompt::CompiledPrompt;
@@ -35,7 +35,7 @@ impl CompiledPack {
         pack: Pack,
         compatibility: Compatibility,
         findings: &mut Vec<Finding>,
-    ) -> Option<Self> {
+    ) -> Self {
         let declared = pack.prompts.values().flat_map(|prompt| &prompt.variables);
         let declared: BTreeSet<String> = declared.map(|variable| variable.name.clone()).collect();
         let fragments = Arc::new(Fragments::new(&pack.fragments, declared, findings));
@@ -45,8 +45,8 @@ impl CompiledPack {
             prompts.insert(key.clone(), CompiledPrompt::new(&pack, prompt, &path, &fragments, findings));
         }
         check::check(&document, &pack, findings);
-        let workflow = workflow(&pack, &prompts, findings)?;
-        Some(Self { document, pack, prompts, workflow, compatibility, schemas: BTreeMap::new() })
+        let workflow = workflow(&pack, &prompts, findings);
+        Self { document, pack, prompts, workflow, compatibility, schemas: BTreeMap::new() }
     }
 
     /// Returns what it says.
@@ -86,7 +86,7 @@ impl CompiledPack {
     /// # Errors
     /// If the text is not a JSON Schema, in JSON or YAML.
     pub fn add_schema(&mut self, file: &str, text: &str) -> Result<(), String> {
-        let schema: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        let schema = parse_strictly(text)?.to_value();
         jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
         self.schemas.insert(file.to_owned(), schema);
         Ok(())
@@ -229,25 +229,39 @@ fn prompts_of(step: &Step) -> Vec<&str> {
     }
 }
 
-/// The workflow, if there is one; nothing at all if it cannot be run.
+/// The workflow, if there is one that can be run.
 fn workflow(
     pack: &Pack,
     prompts: &IndexMap<String, CompiledPrompt>,
     findings: &mut Vec<Finding>,
-) -> Option<Option<Compiled>> {
-    let Some(spec) = &pack.workflow else { return Some(None) };
+) -> Option<Compiled> {
+    let spec = pack.workflow.as_ref()?;
     let mut known = Known::anything().prompts(prompts.keys()).compositions(pack.compositions.keys());
     for (task, prompt) in prompts {
         known = prompt.artifacts().fold(known, |known, artifact| known.template_uses(task, artifact));
     }
-    match Compiled::new(spec, &known) {
-        Ok(compiled) => {
-            findings.extend(compiled.warnings().iter().cloned());
-            Some(Some(compiled))
+    let compiled = Compiled::new(spec, &known);
+    let found = match &compiled {
+        Ok(compiled) => compiled.warnings(),
+        Err(invalid) => &invalid.findings,
+    };
+    findings.extend(found.iter().cloned().map(sought));
+    compiled.ok()
+}
+
+/// What was found in a workflow, with what it depends on in the rest of the pack. Nobody knows the ways through a workflow of which
+/// a part cannot be read.
+fn sought(finding: Finding) -> Finding {
+    let state = finding.path.rsplit_once('/').map_or("", |(state, _)| state);
+    match finding.code {
+        "unknown-prompt" => finding.sought_in("/prompts"),
+        "unknown-composition" => finding.sought_in("/compositions"),
+        "unknown-entry" => finding.sought_in("/workflow/states"),
+        "missing-prompt" | "missing-composition" | "unexpected-composition" => {
+            let orchestration = child(state, "orchestration");
+            finding.needs(orchestration)
         }
-        Err(invalid) => {
-            findings.extend(invalid.findings);
-            None
-        }
+        _ if finding.is_error() => finding,
+        _ => finding.needs("/workflow"),
     }
 }

@@ -48,28 +48,13 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// A set of dialects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dialects(u8);
+/// Some dialects.
+pub(super) type Dialects = &'static [Dialect];
 
-impl Dialects {
-    pub(super) const NEITHER: Self = Self(0);
-    pub(super) const V1_4: Self = Self(1);
-    pub(super) const V1_5: Self = Self(2);
-    pub(super) const BOTH: Self = Self(3);
-
-    pub(super) fn others(self) -> Self {
-        Self(!self.0 & Self::BOTH.0)
-    }
-
-    pub(super) fn has(self, dialect: Dialect) -> bool {
-        let bit = match dialect {
-            Dialect::V1_4 => Self::V1_4,
-            Dialect::V1_5 => Self::V1_5,
-        };
-        self.0 & bit.0 != 0
-    }
-}
+pub(super) const NEITHER: Dialects = &[];
+pub(super) const V1_4: Dialects = &[Dialect::V1_4];
+pub(super) const V1_5: Dialects = &[Dialect::V1_5];
+pub(super) const BOTH: Dialects = &Dialect::ALL;
 
 /// Something that keeps a dialect from accepting a pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -87,14 +72,10 @@ pub struct Refusal {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Compatibility {
-    refusals: Vec<Refusal>,
+    pub(super) refusals: Vec<Refusal>,
 }
 
 impl Compatibility {
-    pub(super) fn new(refusals: Vec<Refusal>) -> Self {
-        Self { refusals }
-    }
-
     /// Returns whether a dialect accepts the pack.
     #[must_use]
     pub fn accepts(&self, dialect: Dialect) -> bool {

@@ -25,23 +25,18 @@ impl Eval {
     /// decided.
     #[must_use]
     pub fn is_due_after_turn(&self, session: &str, turn: u64) -> bool {
-        self.enabled
-            && match self.trigger.as_str() {
-                "every_turn" | "on_workflow_step" => true,
-                "sample_turns" => is_sampled(session, turn, self.sample_percentage),
-                _ => false,
-            }
+        self.is_due(["every_turn", "on_workflow_step"], "sample_turns", session, turn)
     }
 
     /// Returns whether it is due at the end of a session.
     #[must_use]
     pub fn is_due_at_end(&self, session: &str) -> bool {
-        self.enabled
-            && match self.trigger.as_str() {
-                "on_session_complete" | "on_conversation_complete" => true,
-                "sample_sessions" => is_sampled(session, 0, self.sample_percentage),
-                _ => false,
-            }
+        self.is_due(["on_session_complete", "on_conversation_complete"], "sample_sessions", session, 0)
+    }
+
+    fn is_due(&self, always: [&str; 2], sampled: &str, session: &str, turn: u64) -> bool {
+        let is_drawn = self.trigger == sampled && is_sampled(session, turn, self.sample_percentage);
+        self.enabled && (is_drawn || always.contains(&self.trigger.as_str()))
     }
 }
 

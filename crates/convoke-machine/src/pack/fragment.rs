@@ -105,5 +105,5 @@ fn length(part: &Part) -> usize {
 
 fn unknown<'a>(name: &str, path: &str, known: impl Iterator<Item = &'a String>) -> Finding {
     let finding = Finding::error("unknown-fragment", path, format!("there is no fragment `{name}`"));
-    finding.suggest(name, known.map(String::as_str))
+    finding.suggest(name, known.map(String::as_str)).sought_in("/fragments")
 }

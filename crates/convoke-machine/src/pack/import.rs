@@ -2,7 +2,7 @@
 //!
 //! Where files are is known to whoever calls. What comes of them is a document like any other, to be [read](super::read).
 
-use super::document::{Content, Entry, Node, parse};
+use super::document::{Entry, Node, parse_strictly};
 
 /// The reason why files do not make a pack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,19 +38,10 @@ pub fn import(
     text: &str,
     open: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Node, Vec<ImportError>> {
-    let mut import = Import {
-        open,
-        errors: Vec::new(),
-        prompts: Vec::new(),
-        tools: Vec::new(),
-        fragments: Vec::new(),
-        engine: None,
-    };
+    let (errors, prompts, tools, fragments) = Default::default();
+    let mut import = Import { open, errors, prompts, tools, fragments, engine: None };
     let pack = import.main(id, file, text);
-    match pack {
-        Some(pack) if import.errors.is_empty() => Ok(pack),
-        _ => Err(import.errors),
-    }
+    pack.filter(|_| import.errors.is_empty()).ok_or(import.errors)
 }
 
 struct Import<'a> {
@@ -88,29 +79,29 @@ impl Import<'_> {
         let count = self.prompts.len();
         let description = format!("{count} prompt{}", if count == 1 { "" } else { "s" });
         let engine = self.engine.take().unwrap_or_else(|| {
-            map(vec![
-                entry("version", text_node("v1")),
-                entry("syntax", text_node("{{variable}}")),
-                entry("features", list(vec![text_node("basic_substitution")])),
+            Node::from(vec![
+                Entry::new("version", "v1"),
+                Entry::new("syntax", "{{variable}}"),
+                Entry::new("features", vec![Node::from("basic_substitution")]),
             ])
         });
         let mut fields = vec![
-            entry("id", text_node(id)),
-            entry("name", text_node(id)),
-            entry("version", text_node("v1.0.0")),
-            entry("description", text_node(&description)),
-            entry("template_engine", engine),
-            entry("prompts", map(std::mem::take(&mut self.prompts))),
+            Entry::new("id", id),
+            Entry::new("name", id),
+            Entry::new("version", "v1.0.0"),
+            Entry::new("description", description.as_str()),
+            Entry::new("template_engine", engine),
+            Entry::new("prompts", std::mem::take(&mut self.prompts)),
         ];
         for (name, entries) in [("fragments", &mut self.fragments), ("tools", &mut self.tools)] {
             if !entries.is_empty() {
-                fields.push(entry(name, map(std::mem::take(entries))));
+                fields.push(Entry::new(name, std::mem::take(entries)));
             }
         }
         let spec = main.get("spec").into_iter();
         let parts = ["evals", "workflow", "compositions", "agents", "skills"];
         fields.extend(spec.flat_map(|spec| parts.into_iter().filter_map(|name| copy(spec, name, name))));
-        Some(map(fields))
+        Some(fields.into())
     }
 
     /// A file that another one names.
@@ -141,22 +132,21 @@ impl Import<'_> {
         let Some(name) = name_of(node) else {
             return self.wrong(file, "there is no `metadata.name`".to_owned());
         };
-        let version = spec.get("version").cloned().unwrap_or_else(|| text_node("v1.0.0"));
+        let version = spec.get("version").cloned().unwrap_or_else(|| "v1.0.0".into());
         let mut fields =
-            vec![entry("id", text_node(task)), entry("name", text_node(name)), entry("version", version)];
+            vec![Entry::new("id", task), Entry::new("name", name), Entry::new("version", version)];
         fields.extend(SAME.into_iter().filter_map(|field| copy(spec, field, field)));
-        let items = |field: &str| spec.get(field).map(Node::items);
-        if let Some(variables) = items("variables") {
-            fields.push(entry("variables", list(variables.iter().map(variable).collect())));
-        }
+        let each = |name: &str, change: fn(&Node) -> Node| {
+            let items = spec.get(name)?.items();
+            Some(Entry::new(name, items.iter().map(change).collect::<Vec<_>>()))
+        };
+        fields.extend(each("variables", variable));
         fields.extend(copy(spec, "allowed_tools", "tools"));
-        if let Some(validators) = items("validators") {
-            fields.push(entry("validators", list(validators.iter().map(validator).collect())));
-        }
-        let uses: Vec<Node> =
-            items("fragments").into_iter().flatten().filter_map(|used| self.fragment(used)).collect();
+        fields.extend(each("validators", validator));
+        let used = spec.get("fragments").into_iter().flat_map(Node::items);
+        let uses: Vec<Node> = used.filter_map(|used| self.fragment(used)).collect();
         if !uses.is_empty() {
-            fields.push(entry("fragments", list(uses)));
+            fields.push(Entry::new("fragments", uses));
         }
         if self.engine.is_none() {
             self.engine = spec.get("template_engine").cloned();
@@ -164,7 +154,7 @@ impl Import<'_> {
         if self.prompts.iter().any(|other| other.name == task) {
             self.wrong(file, format!("there is another prompt for `{task}`"));
         }
-        self.prompts.push(entry(task, map(fields)));
+        self.prompts.push(Entry::new(task, fields));
     }
 
     /// Takes up the text of a fragment. One whose name depends on values is only known when the prompt is written.
@@ -173,22 +163,22 @@ impl Import<'_> {
         if let Some(path) = used.get("path").and_then(Node::text).filter(|path| !path.contains("{{")) {
             let text = self.opened(path)?;
             if !self.fragments.iter().any(|other| other.name == name) {
-                self.fragments.push(entry(name, text_node(text.trim_end())));
+                self.fragments.push(Entry::new(name, text.trim_end()));
             }
         }
         let is_dynamic = name.contains("{{");
         let fields = ["name", "required"].into_iter().filter_map(|field| copy(used, field, field));
-        is_dynamic.then(|| map(fields.collect()))
+        is_dynamic.then(|| fields.collect::<Vec<_>>().into())
     }
 
     fn tool(&mut self, file: &str, node: &Node) {
         let (Some(name), Some(spec)) = (name_of(node), node.get("spec")) else {
             return self.wrong(file, "a tool needs `metadata.name` and `spec`".to_owned());
         };
-        let mut fields = vec![entry("name", text_node(name))];
+        let mut fields = vec![Entry::new("name", name)];
         fields.extend(copy(spec, "description", "description"));
         fields.extend(copy(spec, "input_schema", "parameters"));
-        self.tools.push(entry(name, map(fields)));
+        self.tools.push(Entry::new(name, fields));
     }
 
     fn opened(&mut self, file: &str) -> Option<String> {
@@ -196,12 +186,7 @@ impl Import<'_> {
     }
 
     fn parsed(&mut self, file: &str, text: &str) -> Option<Node> {
-        let mut findings = Vec::new();
-        let node = parse(text, &mut findings);
-        for finding in findings {
-            self.wrong(file, finding.message);
-        }
-        node
+        parse_strictly(text).map_err(|message| self.wrong(file, message)).ok()
     }
 
     fn wrong(&mut self, file: &str, message: String) {
@@ -214,13 +199,9 @@ fn variable(node: &Node) -> Node {
     let mut fields = node.entries().to_vec();
     // What it is bound to is the authoring tool's.
     fields.retain(|field| field.name != "binding");
-    if node.get("type").is_none() {
-        fields.push(entry("type", text_node("string")));
-    }
-    if node.get("required").is_none() {
-        fields.push(entry("required", Node::new(Content::Bool(false))));
-    }
-    map(fields)
+    fields.extend(node.get("type").is_none().then(|| Entry::new("type", "string")));
+    fields.extend(node.get("required").is_none().then(|| Entry::new("required", false)));
+    fields.into()
 }
 
 /// A message belongs to the settings; what is not disabled is enabled.
@@ -233,12 +214,10 @@ fn validator(node: &Node) -> Node {
             settings.push(message);
         }
         fields.retain(|field| field.name != "params");
-        fields.push(entry("params", map(settings)));
+        fields.push(Entry::new("params", settings));
     }
-    if node.get("enabled").is_none() {
-        fields.push(entry("enabled", Node::new(Content::Bool(true))));
-    }
-    map(fields)
+    fields.extend(node.get("enabled").is_none().then(|| Entry::new("enabled", true)));
+    fields.into()
 }
 
 /// The name of a manifest.
@@ -248,21 +227,5 @@ fn name_of(manifest: &Node) -> Option<&str> {
 
 /// A field as it is, under another name.
 fn copy(from: &Node, field: &str, name: &str) -> Option<Entry> {
-    from.get(field).map(|node| entry(name, node.clone()))
-}
-
-fn entry(name: &str, node: Node) -> Entry {
-    Entry::new(name, node)
-}
-
-fn text_node(text: &str) -> Node {
-    Node::new(Content::Text(text.to_owned()))
-}
-
-fn list(items: Vec<Node>) -> Node {
-    Node::new(Content::List(items))
-}
-
-fn map(entries: Vec<Entry>) -> Node {
-    Node::new(Content::Map(entries))
+    from.get(field).map(|node| Entry::new(name, node.clone()))
 }

@@ -50,19 +50,30 @@ pub use variables::{Bound, CompiledVariable, Violation, Wrong};
 
 use serde::Deserialize;
 
-use self::document::{Content, Node};
+use self::document::Node;
+use self::shape::Verdict;
 use crate::finding::Finding;
 
 /// Reads a pack, JSON or YAML: the pack if it can be run, and everything that is wrong with it, in the order of the text.
 #[must_use]
 pub fn read(text: &str) -> (Option<CompiledPack>, Vec<Finding>) {
-    read_in(text, None)
+    read_with(text, |_, _| {})
+}
+
+/// Reads a pack together with what is beside it: what is wrong with that is found even where the pack has mistakes of its own.
+/// What `beside` is given can only be run once it is given back.
+#[must_use]
+pub fn read_with(
+    text: &str,
+    beside: impl FnOnce(&mut CompiledPack, &mut Vec<Finding>),
+) -> (Option<CompiledPack>, Vec<Finding>) {
+    read_in(text, None, beside)
 }
 
 /// Reads a pack as one dialect has it: what that one refuses is a mistake.
 #[must_use]
 pub fn read_as(text: &str, dialect: Dialect) -> (Option<CompiledPack>, Vec<Finding>) {
-    read_in(text, Some(dialect))
+    read_in(text, Some(dialect), |_, _| {})
 }
 
 /// Returns whether a text looks like a pack: an object, in JSON or YAML, with `prompts` and a `template_engine`.
@@ -75,40 +86,48 @@ pub fn read_as(text: &str, dialect: Dialect) -> (Option<CompiledPack>, Vec<Findi
 /// ```
 #[must_use]
 pub fn looks_like_a_pack(text: &str) -> bool {
-    let fields = ["prompts", "template_engine"];
-    if document::is_json(text) {
-        return fields.iter().all(|field| text.contains(&format!("\"{field}\"")));
-    }
-    let begins = |field: &&str| {
-        text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')))
-    };
-    fields.iter().all(begins)
+    document::looks_like(text, &["prompts", "template_engine"])
 }
 
-fn read_in(text: &str, strict: Option<Dialect>) -> (Option<CompiledPack>, Vec<Finding>) {
+fn read_in(
+    text: &str,
+    strict: Option<Dialect>,
+    beside: impl FnOnce(&mut CompiledPack, &mut Vec<Finding>),
+) -> (Option<CompiledPack>, Vec<Finding>) {
     let mut findings = Vec::new();
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
-    let pack = compiled(&node, strict, &mut findings);
-    for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
-        let name = ["unknown-field", "misplaced-field"]
-            .contains(&finding.code)
-            .then(|| node.name_place_of(&finding.path));
-        finding.place = Some(name.flatten().unwrap_or_else(|| node.place_of(&finding.path)));
-    }
-    let start = |finding: &Finding| finding.place.as_ref().map_or(0, |place| place.start);
-    findings.sort_by(|a, b| {
-        (start(a), &a.path, a.severity, a.code).cmp(&(start(b), &b.path, b.severity, b.code))
-    });
+    let Verdict { findings: shape, refusals, gaps } = shape::check(&node);
+    findings.extend(shape);
+    let compatibility = Compatibility { refusals };
+    dialects(&node, strict, &compatibility, &mut findings);
+    let whole = gaps.filled(&node);
+    let pack = match model::Pack::deserialize(&whole) {
+        Ok(pack) => {
+            let mut more = Vec::new();
+            let mut pack = CompiledPack::new(whole, pack, compatibility, &mut more);
+            beside(&mut pack, &mut more);
+            findings.extend(more.into_iter().filter(|finding| !gaps.explain(finding)));
+            Some(pack)
+        }
+        // What is wrong has been said, in better words.
+        Err(_) if findings.iter().any(Finding::is_error) => None,
+        Err(error) => {
+            findings.push(Finding::error("unreadable", "", format!("this is not a pack: {error}")));
+            None
+        }
+    };
+    document::place(&node, &mut findings);
     findings.dedup_by(|a, b| a.path == b.path && a.code == b.code && (a.code == "unknown-field" || a == b));
-    let pack = pack.filter(|_| !findings.iter().any(Finding::is_error));
-    (pack, findings)
+    (pack.filter(|_| !findings.iter().any(Finding::is_error)), findings)
 }
 
-/// The pack, as far as it can be understood.
-fn compiled(node: &Node, strict: Option<Dialect>, findings: &mut Vec<Finding>) -> Option<CompiledPack> {
-    let verdict = shape::check(node);
-    let compatibility = Compatibility::new(verdict.refusals);
-    findings.extend(verdict.findings);
+/// What the dialects refuse, where one is named.
+fn dialects(
+    node: &Node,
+    strict: Option<Dialect>,
+    compatibility: &Compatibility,
+    findings: &mut Vec<Finding>,
+) {
     for refusal in strict.into_iter().flat_map(|dialect| compatibility.refusals_of(dialect)) {
         let message = format!("version {} of the format refuses this: {}", refusal.dialect, refusal.message);
         findings.push(Finding::error("refused", &refusal.path, message));
@@ -121,34 +140,4 @@ fn compiled(node: &Node, strict: Option<Dialect>, findings: &mut Vec<Finding>) -
             format!("`$schema` names version {named}, which refuses {}: {}", refusal.path, refusal.message);
         findings.push(Finding::warning("other-dialect", "/$schema", message));
     }
-    if !verdict.mends.is_empty() {
-        mended(node, &verdict.mends, findings);
-        return None;
-    }
-    match model::Pack::deserialize(node) {
-        Ok(pack) => CompiledPack::new(node.clone(), pack, compatibility, findings),
-        // What is wrong has been said, in better words.
-        Err(_) if findings.iter().any(Finding::is_error) => None,
-        Err(error) => {
-            findings.push(Finding::error("unreadable", "", format!("this is not a pack: {error}")));
-            None
-        }
-    }
-}
-
-/// Looks at the rest of a pack of which some parts are missing or of the wrong type. What is found where something was put is
-/// about that, not about the pack.
-fn mended(node: &Node, mends: &[(String, Content)], findings: &mut Vec<Finding>) {
-    let mut whole = node.clone();
-    for (path, content) in mends {
-        whole.put(path, content.clone());
-    }
-    let Ok(pack) = model::Pack::deserialize(&whole) else { return };
-    let mut more = Vec::new();
-    CompiledPack::new(whole, pack, Compatibility::default(), &mut more);
-    let is_within = |path: &str, outer: &str| {
-        path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    more.retain(|finding| !mends.iter().any(|(path, _)| is_within(&finding.path, path)));
-    findings.extend(more);
 }

@@ -9,7 +9,8 @@ use super::composition::Composition;
 use crate::workflow::Spec;
 
 /// The content of a pack.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Pack {
     /// What it is called by machines.
@@ -19,71 +20,59 @@ pub struct Pack {
     /// Its version.
     pub version: String,
     /// What it is for.
-    #[serde(default)]
     pub description: String,
     /// Its prompts, by task.
     pub prompts: IndexMap<String, Prompt>,
     /// Pieces of prompts, by name.
-    #[serde(default)]
     pub fragments: IndexMap<String, String>,
     /// Tools that its prompts may use, by the name they use.
-    #[serde(default)]
     pub tools: IndexMap<String, Tool>,
     /// What is evaluated whatever prompt is used.
-    #[serde(default)]
     pub evals: Vec<Eval>,
     /// The states of a conversation and how it moves between them.
     pub workflow: Option<Spec>,
     /// Steps that states can be made of, by name.
-    #[serde(default)]
     pub compositions: IndexMap<String, Composition>,
     /// Prompts that others can talk to.
     pub agents: Option<Agents>,
     /// Where instructions for special cases are.
-    #[serde(default)]
     pub skills: Vec<SkillSource>,
 }
 
 /// The prompt that tells a model what it is to do.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Prompt {
     /// What it is called by people.
     pub name: String,
     /// What it is for.
-    #[serde(default)]
     pub description: String,
     /// Its version.
     pub version: String,
     /// The system message, with places for values.
     pub system_template: String,
     /// The values it is given.
-    #[serde(default)]
     pub variables: Vec<Variable>,
     /// The fragments it says it uses, whose names may have values in them.
-    #[serde(default)]
     pub fragments: Vec<FragmentUse>,
     /// The names of the tools it may use; one that ends with `*` stands for all that begin so.
-    #[serde(default)]
     pub tools: Vec<String>,
     /// How it may use them.
     pub tool_policy: Option<ToolPolicy>,
     /// How the model is set.
-    #[serde(default)]
     pub parameters: Parameters,
     /// What the model's words must keep to.
-    #[serde(default)]
     pub validators: Vec<ValidatorSpec>,
     /// What is evaluated of its turns.
-    #[serde(default)]
     pub evals: Vec<Eval>,
     /// What is different for some models, by their names.
-    #[serde(default)]
     pub model_overrides: IndexMap<String, ModelOverride>,
 }
 
 /// A value that a prompt is given.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Variable {
     /// Its name.
@@ -97,10 +86,8 @@ pub struct Variable {
     #[serde(default, deserialize_with = "present")]
     pub default: Option<Value>,
     /// What it is for.
-    #[serde(default)]
     pub description: String,
     /// What it must keep to.
-    #[serde(default)]
     pub validation: Rules,
 }
 
@@ -125,13 +112,13 @@ pub struct Rules {
 }
 
 /// A fragment that a prompt says it uses.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct FragmentUse {
     /// Its name, which may have values in it: `persona_{{region}}`.
     pub name: String,
     /// Whether the prompt is wrong without it.
-    #[serde(default)]
     pub required: bool,
 }
 

@@ -94,7 +94,7 @@ impl CompiledPrompt {
             template,
             overrides,
         };
-        prompt.unresolvable(&place, findings);
+        prompt.unresolvable(path, findings);
         prompt
     }
 
@@ -219,7 +219,8 @@ impl CompiledPrompt {
     }
 
     /// Places that no value can be put into, or that nobody declares.
-    fn unresolvable(&self, path: &str, findings: &mut Vec<Finding>) {
+    fn unresolvable(&self, prompt: &str, findings: &mut Vec<Finding>) {
+        let path = &child(prompt, "system_template");
         for part in self.template.parts() {
             if let Part::Unknown(inside) = part {
                 let shown = convoke_text::one_line_of(inside, 40);
@@ -243,7 +244,8 @@ impl CompiledPrompt {
             let declared = self.variables.iter().map(|variable| variable.declaration.name.as_str());
             let finding = Finding::warning("undeclared-variable", path, message)
                 .help("add it to `variables`; until then it must be given");
-            findings.push(finding.suggest(name, declared));
+            let finding = finding.suggest(name, declared);
+            findings.push(finding.sought_in(child(prompt, "variables")).sought_in("/fragments"));
         }
     }
 }
@@ -277,7 +279,8 @@ fn variables(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec<
         }
         if !super::variables::fits(variable) {
             let message = format!("the default of `{}` is not of type {}", variable.name, variable.ty);
-            findings.push(Finding::error("bad-default", child(&place, "default"), message));
+            let finding = Finding::error("bad-default", child(&place, "default"), message);
+            findings.push(finding.needs(child(&place, "type")));
         }
         let pattern = variable.validation.pattern.as_deref().and_then(|pattern| {
             let compiled = Regex::new(pattern);
@@ -309,7 +312,7 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
                 findings.push(finding.suggest(&kind, known));
             }
             Err(ValidatorError::Settings(message)) => {
-                let finding = Finding::warning(BAD_VALIDATOR, place, message);
+                let finding = Finding::warning(BAD_VALIDATOR, &place, message).needs(child(&place, "params"));
                 findings.push(finding.help("until this is right, the validator is left out"));
             }
         }

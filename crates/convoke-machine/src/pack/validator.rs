@@ -3,10 +3,10 @@
 //! A rule of an unknown type is a mistake of the pack. One whose settings make no sense is left out, with a warning: the others
 //! still hold.
 
-use std::fmt;
 use std::sync::Arc;
 
 use regex::Regex;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::model::ValidatorSpec;
@@ -15,7 +15,7 @@ use super::model::ValidatorSpec;
 const REFUSAL: &str = "I can't say that here. Is there something else I can help with?";
 
 /// A rule, ready to be applied.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Validator {
     kind: String,
     direction: Direction,
@@ -27,7 +27,8 @@ pub struct Validator {
 }
 
 /// The side whose words a rule is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Direction {
     /// The person's.
@@ -38,7 +39,7 @@ pub enum Direction {
     Both,
 }
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 enum Rule {
     /// None of these occurs.
     Excludes(Vec<Regex>),
@@ -117,15 +118,11 @@ impl Validator {
         let known = KINDS.iter().find(|(names, _)| names.contains(&spec.kind.as_str()));
         let (_, read) = known.ok_or_else(|| ValidatorError::Unknown { kind: spec.kind.clone() })?;
         let rule = read(Settings(&spec.params))?;
-        let direction = match spec.params.get("direction").and_then(Value::as_str) {
-            None | Some("output") => Direction::Output,
-            Some("input") => Direction::Input,
-            Some("both") => Direction::Both,
-            Some(other) => {
-                let message = format!("`direction` is `{other}`; it can be input, output or both");
-                return Err(ValidatorError::Settings(message));
-            }
-        };
+        let direction = spec.params.get("direction").filter(|given| given.is_string());
+        let direction = direction.map_or(Ok(Direction::Output), |given| {
+            let message = format!("`direction` is {given}; it can be input, output or both");
+            Direction::deserialize(given).map_err(|_| ValidatorError::Settings(message))
+        })?;
         let said = spec.params.get("message").and_then(Value::as_str).map(str::to_owned);
         let score = |name: &str| spec.params.get(name).and_then(Value::as_f64);
         Ok(Self {
@@ -211,12 +208,6 @@ impl Validator {
     }
 }
 
-impl fmt::Debug for Validator {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Validator").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
-
 struct Settings<'a>(&'a Map<String, Value>);
 
 impl Settings<'_> {
@@ -224,38 +215,35 @@ impl Settings<'_> {
         let most = self.number(&["max", "max_characters", "max_chars", "max_length"]);
         let least = self.number(&["min", "min_characters", "min_chars", "min_length"]);
         match (least, most) {
-            (None, None) => wrong("a length needs `max_characters` or `min_characters`, a whole number"),
+            (None, None) => Err(wrong("a length needs `max_characters` or `min_characters`, a whole number")),
             _ => Ok(Rule::Length { least: least.unwrap_or_default(), most }),
         }
     }
 
     fn sentences(self) -> Result<Rule, ValidatorError> {
         let most = self.number(&["max", "max_sentences"]);
-        most.map_or_else(|| wrong("this needs `max`, a whole number"), |most| Ok(Rule::Sentences { most }))
+        Ok(Rule::Sentences { most: needed(most, "this needs `max`, a whole number")? })
     }
 
     fn fields(self) -> Result<Rule, ValidatorError> {
         let fields = self.texts(&["fields", "required_fields"]);
-        fields.map_or_else(|| wrong("this needs `fields`, a list of names"), |names| Ok(Rule::Fields(names)))
+        needed(fields, "this needs `fields`, a list of names").map(Rule::Fields)
     }
 
     fn pattern(self) -> Result<Rule, ValidatorError> {
-        let Some(pattern) = self.0.get("pattern").and_then(Value::as_str) else {
-            return wrong("this needs `pattern`, a regular expression");
-        };
+        let pattern = self.0.get("pattern").and_then(Value::as_str);
+        let pattern = Regex::new(needed(pattern, "this needs `pattern`, a regular expression")?);
+        let pattern =
+            pattern.map_err(|error| wrong(format!("`pattern` is not a regular expression: {error}")))?;
         let wanted = self.0.get("expect_match").and_then(Value::as_bool).unwrap_or(true);
-        match Regex::new(pattern) {
-            Ok(pattern) => Ok(Rule::Matches { pattern, wanted }),
-            Err(error) => wrong(&format!("`pattern` is not a regular expression: {error}")),
-        }
+        Ok(Rule::Matches { pattern, wanted })
     }
 
     fn schema(self) -> Result<Rule, ValidatorError> {
-        let Some(schema) = self.0.get("schema") else { return wrong("this needs `schema`, a JSON Schema") };
-        match jsonschema::validator_for(schema) {
-            Ok(schema) => Ok(Rule::Json(Some(Arc::new(schema)))),
-            Err(error) => wrong(&format!("`schema` is not a JSON Schema: {error}")),
-        }
+        let schema = needed(self.0.get("schema"), "this needs `schema`, a JSON Schema")?;
+        let schema = jsonschema::validator_for(schema);
+        let schema = schema.map_err(|error| wrong(format!("`schema` is not a JSON Schema: {error}")))?;
+        Ok(Rule::Json(Some(Arc::new(schema))))
     }
 
     fn number(&self, names: &[&str]) -> Option<usize> {
@@ -270,8 +258,8 @@ impl Settings<'_> {
 
     /// Whole words, whatever their case.
     fn words(&self) -> Result<Vec<Regex>, ValidatorError> {
-        let needed = "this needs `patterns` or `words`, a list of texts";
-        let Some(words) = self.texts(&["patterns", "words"]) else { return wrong(needed) };
+        let words = self.texts(&["patterns", "words"]);
+        let words = needed(words, "this needs `patterns` or `words`, a list of texts")?;
         let pattern = |word: &String| {
             let edge = |is_word: bool| if is_word { r"\b" } else { "" };
             let is_word =
@@ -280,12 +268,17 @@ impl Settings<'_> {
             let escaped = regex::escape(word);
             Regex::new(&format!("(?i){}{escaped}{}", edge(is_word(first)), edge(is_word(last))))
         };
-        words.iter().map(pattern).collect::<Result<_, _>>().or_else(|_| wrong(needed))
+        let patterns = words.iter().map(pattern).collect::<Result<_, _>>();
+        patterns.map_err(|error| wrong(format!("these words are too long: {error}")))
     }
 }
 
-fn wrong<T>(message: &str) -> Result<T, ValidatorError> {
-    Err(ValidatorError::Settings(message.to_owned()))
+fn wrong(message: impl Into<String>) -> ValidatorError {
+    ValidatorError::Settings(message.into())
+}
+
+fn needed<T>(setting: Option<T>, message: &str) -> Result<T, ValidatorError> {
+    setting.ok_or_else(|| wrong(message))
 }
 
 /// Ends of sentences that are followed by something else, and the end of the text.

@@ -1,7 +1,5 @@
 //! Variables of prompts: every value checked against its declaration, and everything that is wrong said at once.
 
-use std::fmt;
-
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -31,40 +29,30 @@ impl Violation {
 }
 
 /// The mistakes that a value can have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Wrong {
     /// It must be given, and is not.
+    #[error("must be given")]
     Missing,
     /// It is of another type.
+    #[error("must be of type {wanted}")]
     Type {
         /// The type it must have.
         wanted: String,
     },
     /// It breaks a rule.
+    #[error("{0}")]
     Rule(String),
     /// It is a place in a prompt, and what is given has nothing for it.
+    #[error("has no value, so the prompt cannot be written")]
     NoValue,
     /// There is no such variable.
+    #[error("is not a variable of the pack{}", meant.iter().map(|name| format!("; did you mean `{name}`?")).collect::<String>())]
     Unknown {
         /// The one that was perhaps meant.
         meant: Option<String>,
     },
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => formatter.write_str("must be given"),
-            Self::Type { wanted } => write!(formatter, "must be of type {wanted}"),
-            Self::NoValue => formatter.write_str("has no value, so the prompt cannot be written"),
-            Self::Rule(rule) => formatter.write_str(rule),
-            Self::Unknown { meant: Some(name) } => {
-                write!(formatter, "is not a variable of the pack; did you mean `{name}`?")
-            }
-            Self::Unknown { meant: None } => formatter.write_str("is not a variable of the pack"),
-        }
-    }
 }
 
 /// A declared variable, ready to be compared with values.

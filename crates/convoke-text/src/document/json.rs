@@ -5,10 +5,9 @@ use std::ops::Range;
 use serde_json::Number;
 
 use super::{Content, DEEPEST, Entry, Node, SyntaxError};
-use crate::finding::Finding;
 
-pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, SyntaxError> {
-    let mut parser = Parser { text, at: text.len() - text.trim_start_matches('\u{feff}').len(), findings };
+pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+    let mut parser = Parser { text, at: text.len() - text.trim_start_matches('\u{feff}').len() };
     let node = parser.value(0)?;
     match parser.next_byte() {
         None => Ok(node),
@@ -19,7 +18,6 @@ pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Syn
 struct Parser<'a> {
     text: &'a str,
     at: usize,
-    findings: &'a mut Vec<Finding>,
 }
 
 impl Parser<'_> {
@@ -41,7 +39,6 @@ impl Parser<'_> {
 
     fn map(&mut self, depth: usize) -> Result<Content, SyntaxError> {
         let mut entries: Vec<Entry> = Vec::new();
-        let mut names = std::collections::HashSet::new();
         self.at += 1;
         if self.takes(b'}') {
             return Ok(Content::Map(entries));
@@ -55,12 +52,6 @@ impl Parser<'_> {
                 return Err(self.expected("`:` after a name"));
             }
             let node = self.value(depth + 1)?;
-            if !names.insert(name.clone()) {
-                let message = format!("`{name}` is here twice");
-                let mut finding = Finding::error("duplicate-name", "", message).help("remove one of them");
-                finding.place = Some(place.clone());
-                self.findings.push(finding);
-            }
             entries.push(Entry { name, place, node });
             if self.takes(b'}') {
                 return Ok(Content::Map(entries));
@@ -108,7 +99,7 @@ impl Parser<'_> {
             }
             Err(_) => {
                 let message = "this text has a line break or an escape that JSON does not know".to_owned();
-                Err(SyntaxError { message, place })
+                Err(SyntaxError { message, help: None, place })
             }
         }
     }
@@ -120,7 +111,9 @@ impl Parser<'_> {
                 self.at = place.end;
                 Ok(Content::Number(number))
             }
-            Err(_) => Err(SyntaxError { message: "not a number that JSON knows".to_owned(), place }),
+            Err(_) => {
+                Err(SyntaxError { message: "not a number that JSON knows".to_owned(), help: None, place })
+            }
         }
     }
 
@@ -158,6 +151,6 @@ impl Parser<'_> {
 
     fn expected(&self, what: &str) -> SyntaxError {
         let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
-        SyntaxError { message: format!("expected {what}"), place: self.at..self.at + length }
+        SyntaxError { message: format!("expected {what}"), help: None, place: self.at..self.at + length }
     }
 }

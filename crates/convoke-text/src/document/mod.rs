@@ -1,10 +1,13 @@
 //! A text as a tree: JSON or YAML, in the order in which it was written, with the place of everything in it.
 
 mod deserialize;
+mod gaps;
 mod json;
 mod node;
 mod yaml;
+mod yaml_errors;
 
+pub use gaps::Gaps;
 pub use node::{Content, Entry, Node};
 
 use std::ops::Range;
@@ -20,6 +23,7 @@ pub const DEEPEST: usize = 48;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SyntaxError {
     message: String,
+    help: Option<&'static str>,
     place: Range<usize>,
 }
 
@@ -27,24 +31,68 @@ struct SyntaxError {
 #[must_use]
 pub fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
     let read = if text.len() > LONGEST {
-        Err(SyntaxError {
-            message: format!("a file of this kind has at most {} MiB", LONGEST >> 20),
-            place: 0..0,
-        })
+        let message = format!("a file of this kind has at most {} MiB", LONGEST >> 20);
+        Err(SyntaxError { message, help: None, place: 0..0 })
     } else if is_json(text) {
-        json::parse(text, findings)
+        json::parse(text)
     } else {
-        yaml::parse(text)
+        yaml::parse(text, findings)
     };
     match read {
-        Ok(node) => Some(node),
-        Err(SyntaxError { message, place }) => {
-            let mut finding = Finding::error("syntax", "", message);
-            finding.place = Some(place);
-            findings.push(finding);
+        Ok(mut node) => {
+            node.refuse_duplicates("", findings);
+            Some(node)
+        }
+        Err(SyntaxError { message, help, place }) => {
+            let finding = Finding::error("syntax", "", message);
+            findings.push(Finding { help: help.map(str::to_owned), place: Some(place), ..finding });
             None
         }
     }
+}
+
+/// Reads a small text that is part of another one, or named by it.
+///
+/// # Errors
+/// The first thing that is wrong with it, with its line.
+pub fn parse_strictly(text: &str) -> Result<Node, String> {
+    let mut findings = Vec::new();
+    let node = parse(text, &mut findings);
+    match findings.into_iter().next() {
+        Some(Finding { message, help, place, .. }) => {
+            let before = text.get(..place.unwrap_or_default().start).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let help = help.map(|help| format!(": {help}")).unwrap_or_default();
+            Err(format!("line {line}: {message}{help}"))
+        }
+        None => node.ok_or_else(|| "it cannot be read".to_owned()),
+    }
+}
+
+/// Puts findings about a text in their places, and in the order of these. What is wrong with a name is shown there, everything else
+/// at the value that its path leads to.
+pub fn place(node: &Node, findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
+        let is_name = ["unknown-field", "misplaced-field"].contains(&finding.code);
+        let name = is_name.then(|| node.name_place_of(&finding.path)).flatten();
+        finding.place = Some(name.unwrap_or_else(|| node.place_of(&finding.path)));
+    }
+    let start = |finding: &Finding| finding.place.as_ref().map_or(0, |place| place.start);
+    findings.sort_by(|a, b| {
+        (start(a), &a.path, a.severity, a.code).cmp(&(start(b), &b.path, b.severity, b.code))
+    });
+}
+
+/// Returns whether a text looks like an object, in JSON or YAML, that has these fields.
+#[must_use]
+pub fn looks_like(text: &str, fields: &[&str]) -> bool {
+    if is_json(text) {
+        return fields.iter().all(|field| text.contains(&format!("\"{field}\"")));
+    }
+    let begins = |field: &&str| {
+        text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')))
+    };
+    fields.iter().all(begins)
 }
 
 /// Returns whether a text is JSON, if it is anything.

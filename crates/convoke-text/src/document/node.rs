@@ -1,9 +1,12 @@
 //! A value in a text, and where it is.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Number, Value};
+
+use crate::finding::{Finding, child};
 
 /// A value, and where it is in its text.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,8 +48,8 @@ pub struct Entry {
 impl Entry {
     /// A value with a name, in no text.
     #[must_use]
-    pub fn new(name: impl Into<String>, node: Node) -> Self {
-        Self { name: name.into(), place: 0..0, node }
+    pub fn new(name: impl Into<String>, node: impl Into<Node>) -> Self {
+        Self { name: name.into(), place: 0..0, node: node.into() }
     }
 }
 
@@ -79,6 +82,12 @@ impl Node {
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         if let Content::Text(text) = &self.content { Some(text) } else { None }
+    }
+
+    /// The value that a JSON pointer leads to.
+    #[must_use]
+    pub fn at(&self, pointer: &str) -> Option<&Node> {
+        pointer.split('/').skip(1).try_fold(self, |node, part| node.step(&unescaped(part)))
     }
 
     /// Returns what messages call such a value.
@@ -127,8 +136,7 @@ impl Node {
     pub fn name_place_of(&self, pointer: &str) -> Option<Range<usize>> {
         let (parent, name) = pointer.rsplit_once('/')?;
         let name = unescaped(name);
-        let node = parent.split('/').skip(1).try_fold(self, |node, part| node.step(&unescaped(part)))?;
-        node.entries().iter().find(|entry| entry.name == name).map(|entry| entry.place.clone())
+        self.at(parent)?.entries().iter().find(|entry| entry.name == name).map(|entry| entry.place.clone())
     }
 
     /// Puts something where a JSON pointer leads, in an object or instead of a part of a list. What is on the way must be there.
@@ -153,6 +161,60 @@ impl Node {
         node.content = content;
     }
 
+    /// Takes away a value with a name, by its JSON pointer.
+    pub(super) fn remove(&mut self, pointer: &str) {
+        let Some((parent, name)) = pointer.rsplit_once('/') else { return };
+        let name = unescaped(name);
+        let parent = parent.split('/').skip(1).try_fold(self, |node, part| {
+            let part = unescaped(part);
+            match &mut node.content {
+                Content::List(items) => items.get_mut(part.parse::<usize>().ok()?),
+                Content::Map(entries) => {
+                    entries.iter_mut().find(|entry| entry.name == part).map(|entry| &mut entry.node)
+                }
+                _ => None,
+            }
+        });
+        if let Some(Node { content: Content::Map(entries), .. }) = parent {
+            entries.retain(|entry| entry.name != name);
+        }
+    }
+
+    /// Keeps the first of values with the same name, and says so of all others.
+    pub(super) fn refuse_duplicates(&mut self, path: &str, findings: &mut Vec<Finding>) {
+        match &mut self.content {
+            Content::List(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    item.refuse_duplicates(&child(path, index), findings);
+                }
+            }
+            Content::Map(entries) => {
+                let mut names = HashSet::new();
+                entries.retain_mut(|entry| {
+                    let path = child(path, &entry.name);
+                    let is_new = names.insert(entry.name.clone());
+                    if is_new {
+                        entry.node.refuse_duplicates(&path, findings);
+                    } else {
+                        let message = format!("`{}` is here twice", entry.name);
+                        let finding =
+                            Finding::error("duplicate-name", path, message).help("remove one of them");
+                        findings.push(Finding { place: Some(entry.place.clone()), ..finding });
+                    }
+                    is_new
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether some name stands twice in an object.
+    pub(super) fn has_duplicates(&self) -> bool {
+        let mut names = HashSet::new();
+        self.entries().iter().any(|entry| !names.insert(&entry.name) || entry.node.has_duplicates())
+            || self.items().iter().any(Node::has_duplicates)
+    }
+
     fn step(&self, part: &str) -> Option<&Node> {
         match &self.content {
             Content::List(items) => items.get(part.parse::<usize>().ok()?),
@@ -164,6 +226,51 @@ impl Node {
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl From<Value> for Content {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(value),
+            Value::Number(value) => Self::Number(value),
+            Value::String(text) => Self::Text(text),
+            Value::Array(items) => Self::List(items.into_iter().map(|item| Node::new(item.into())).collect()),
+            Value::Object(fields) => Self::Map(
+                fields.into_iter().map(|(name, value)| Entry::new(name, Self::from(value))).collect(),
+            ),
+        }
+    }
+}
+
+impl From<Content> for Node {
+    fn from(content: Content) -> Self {
+        Self::new(content)
+    }
+}
+
+impl From<&str> for Node {
+    fn from(text: &str) -> Self {
+        Self::new(Content::Text(text.to_owned()))
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        Self::new(Content::Bool(value))
+    }
+}
+
+impl From<Vec<Node>> for Node {
+    fn from(items: Vec<Node>) -> Self {
+        Self::new(Content::List(items))
+    }
+}
+
+impl From<Vec<Entry>> for Node {
+    fn from(entries: Vec<Entry>) -> Self {
+        Self::new(Content::Map(entries))
     }
 }
 

@@ -3,22 +3,60 @@
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as Refused, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
-use serde_saphyr::{Location, Spanned};
+use serde_saphyr::options::DuplicateKeyPolicy;
+use serde_saphyr::{Error, Location, Spanned};
 
+use super::yaml_errors::said;
 use super::{Content, DEEPEST, Entry, Node, SyntaxError};
+use crate::finding::Finding;
 
-pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+/// Reads a text. Names that stand twice are all in the tree: whoever knows their paths finds them.
+pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, SyntaxError> {
+    let first = read(text, DuplicateKeyPolicy::Error);
+    let tree = match &first {
+        // In the order of the text, so that all of them are seen.
+        Err(error) if matches!(error.without_snippet(), Error::DuplicateMappingKey { .. }) => {
+            read(text, DuplicateKeyPolicy::LastWins)
+        }
+        _ => return first.map(node).or_else(|error| without_others(&error, text, findings)),
+    };
+    match tree.map(node) {
+        // Numbers are names too, and are compared as numbers: of these the library gives one only.
+        Ok(tree) if tree.has_duplicates() => Ok(tree),
+        Ok(_) => first.map(node).map_err(|error| said(&error, text, place_of(&error, text))),
+        Err(error) => without_others(&error, text, findings),
+    }
+}
+
+/// The first document of several. All others are a mistake.
+fn without_others(error: &Error, text: &str, findings: &mut Vec<Finding>) -> Result<Node, SyntaxError> {
+    let place = place_of(error, text);
+    if !matches!(error.without_snippet(), Error::MultipleDocuments { .. }) {
+        return Err(said(error, text, place));
+    }
+    let before = &text[..place.start];
+    let end = before.rfind("\n---").max(before.rfind("\n...")).unwrap_or_default();
+    let mut finding =
+        Finding::error("several-documents", "", "another document begins here, and only one is read")
+            .help("leave out `---` and what follows, or make it a file of its own");
+    finding.place = Some(end + 1..end + 4);
+    findings.push(finding);
+    parse(&text[..end], findings)
+}
+
+fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Spanned<Bare>, Error> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
+        duplicate_keys: duplicate_keys,
         budget: serde_saphyr::budget! { max_depth: DEEPEST },
     };
-    serde_saphyr::from_str_with_options::<Spanned<Bare>>(text, options).map(node).map_err(|error| {
-        let place = error.location().map_or(0..0, |location| mistake(text, &location));
-        let said = error.without_snippet().to_string();
-        SyntaxError { message: format!("not valid YAML: {}", said.lines().next().unwrap_or_default()), place }
-    })
+    serde_saphyr::from_str_with_options::<Spanned<Bare>>(text, options)
+}
+
+fn place_of(error: &Error, text: &str) -> Range<usize> {
+    error.location().map_or(0..0, |location| mistake(text, &location))
 }
 
 /// A value, without its own place.
@@ -63,32 +101,32 @@ impl<'de> Visitor<'de> for BareVisitor {
         formatter.write_str("a value")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Bare, E> {
+    fn visit_unit<E: Refused>(self) -> Result<Bare, E> {
         Ok(Bare(Content::Null))
     }
 
-    fn visit_none<E: Error>(self) -> Result<Bare, E> {
+    fn visit_none<E: Refused>(self) -> Result<Bare, E> {
         Ok(Bare(Content::Null))
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Bare, E> {
+    fn visit_bool<E: Refused>(self, value: bool) -> Result<Bare, E> {
         Ok(Bare(Content::Bool(value)))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Bare, E> {
+    fn visit_i64<E: Refused>(self, value: i64) -> Result<Bare, E> {
         Ok(Bare(Content::Number(value.into())))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Bare, E> {
+    fn visit_u64<E: Refused>(self, value: u64) -> Result<Bare, E> {
         Ok(Bare(Content::Number(value.into())))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Bare, E> {
+    fn visit_f64<E: Refused>(self, value: f64) -> Result<Bare, E> {
         let number = Number::from_f64(value).ok_or_else(|| E::custom("numbers must be finite"))?;
         Ok(Bare(Content::Number(number)))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Bare, E> {
+    fn visit_str<E: Refused>(self, value: &str) -> Result<Bare, E> {
         Ok(Bare(Content::Text(value.to_owned())))
     }
 

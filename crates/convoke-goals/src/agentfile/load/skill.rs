@@ -1,5 +1,6 @@
 //! Skills: folders with a `SKILL.md` in them.
 
+use convoke_text::document::parse_strictly;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -87,8 +88,10 @@ impl Skill {
         let (front, body) =
             split(&text).ok_or_else(|| SkillError::NoFrontMatter { folder: folder.to_owned() })?;
         let invalid = |reason: String| SkillError::Invalid { folder: folder.to_owned(), reason };
-        let front: FrontMatter = serde_saphyr::from_str(front)
-            .map_err(|error| invalid(format!("its head is not valid YAML: {error}")))?;
+        let front =
+            parse_strictly(front).map_err(|why| invalid(format!("its head cannot be read: {why}")))?;
+        let front = FrontMatter::deserialize(&front)
+            .map_err(|error| invalid(format!("its head has a field of another form: {error}")))?;
         let needed = |field: Option<String>, name: &str| {
             field
                 .map(|field| field.trim().to_owned())

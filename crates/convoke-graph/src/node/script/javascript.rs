@@ -5,6 +5,8 @@ use std::rc::Rc;
 
 use rquickjs::{CatchResultExt, CaughtError, Coerced, Context, Function, Runtime, Value};
 
+use super::runaway::IsOver;
+
 const MEMORY: usize = 64 << 20;
 const STACK: usize = 512 << 10;
 
@@ -21,12 +23,15 @@ const FRAME: &str = r#"(function (source, input) {
         const line = isError && /<input>:(\d+)/.exec(thrown.stack);
         return line && line[1] > 2 ? `${text} (line ${line[1] - 2} of the script)` : text;
     };
+    const half = /\p{Surrogate}/u;
+    const wellFormed = (text) => text === null ? null : text.replace(/\p{Surrogate}/gu, "\ufffd");
     const failed = (thrown) => { if (thrown !== done && fault === null) { fault = described(thrown); } };
     const what = (value) => {
         switch (typeof value) {
             case "function": case "symbol": return `a ${typeof value}`;
             case "bigint": return "a BigInt; write Number(…) or String(…) around it";
             case "number": return Number.isFinite(value) ? null : `${value}, which is no number`;
+            case "string": return half.test(value) ? "a text with half a character (a lone surrogate; cut texts by characters, with `[...text]`)" : null;
             case "object": break;
             default: return null;
         }
@@ -35,9 +40,10 @@ const FRAME: &str = r#"(function (source, input) {
     };
     const kept = (name) => {
         const text = stringify(vars[name], function (key) {
-            const problem = what(this[key]);
+            const problem = what(key || name) ?? what(this[key]);
             if (problem !== null) {
-                throw new TypeError(`variable \`${name}\` cannot be kept: there is ${problem}. Variables hold texts, numbers, booleans, lists and objects`);
+                const at = key === "" || this === vars ? "" : ` at \`${key}\``;
+                throw new TypeError(`variable \`${name}\` cannot be kept: there is ${problem}${at}. Variables hold texts, numbers, booleans, lists and objects`);
             }
             return this[key] === undefined ? undefined : arguments[1];
         });
@@ -64,31 +70,27 @@ const FRAME: &str = r#"(function (source, input) {
         fault = fault ?? rejection ?? null;
         let all = "";
         try { all = fault === null && error === null ? keys(vars).map(kept).join(",") : ""; } catch (thrown) { failed(thrown); }
-        return `{"vars":{${fault === null ? all : ""}},"error":${stringify(error)},"fault":${stringify(fault)}}`;
+        return `{"vars":{${fault === null ? all : ""}},"error":${stringify(wellFormed(error))},"fault":${stringify(wellFormed(fault))}}`;
     };
 })"#;
 
+/// What a script is read by, as the function that it becomes when it is run.
+const READ: &str = r#"(function (source) {
+    try { new Function("board", "config", "signal", "Date", source); } catch (thrown) {
+        const line = /<input>:(\d+)/.exec(thrown.stack);
+        return `${thrown.message}\n${line && line[1] > 2 ? line[1] - 2 : 1}`;
+    }
+    return null;
+})"#;
+
 /// Runs a script; `None` if it was over before it came to an end.
-pub(super) fn run(
-    source: &str,
-    input: String,
-    is_over: impl Fn() -> bool + Clone + 'static,
-) -> Option<Result<String, String>> {
+pub(super) fn run(source: &str, input: String, is_over: IsOver) -> Option<Result<String, String>> {
     let made = evaluated(source, input, is_over.clone());
-    (!is_over()).then_some(made)
+    (!is_over.now()).then_some(made)
 }
 
-fn evaluated(
-    source: &str,
-    input: String,
-    is_over: impl Fn() -> bool + Clone + 'static,
-) -> Result<String, String> {
-    let unusable = |error: rquickjs::Error| format!("scripts cannot be run: {error}");
-    let runtime = Runtime::new().map_err(unusable)?;
-    runtime.set_memory_limit(MEMORY);
-    runtime.set_max_stack_size(STACK);
-    let interrupts = is_over.clone();
-    runtime.set_interrupt_handler(Some(Box::new(interrupts)));
+fn evaluated(source: &str, input: String, is_over: IsOver) -> Result<String, String> {
+    let runtime = runtime(&is_over)?;
     // Promises that failed and of which nobody wanted to know that, so far.
     let rejected: Rc<RefCell<Vec<String>>> = Rc::default();
     let others = Rc::clone(&rejected);
@@ -105,10 +107,40 @@ fn evaluated(
     context.with(|ctx| {
         let frame: Function<'_> = ctx.eval(FRAME).catch(&ctx).map_err(fault)?;
         let finish: Function<'_> = frame.call((source, input)).catch(&ctx).map_err(fault)?;
-        while !is_over() && ctx.execute_pending_job() {}
+        while !is_over.now() && ctx.execute_pending_job() {}
         let rejection = rejected.borrow().first().cloned();
         finish.call::<_, String>((rejection,)).catch(&ctx).map_err(fault)
     })
+}
+
+/// Has a script read, and not run; `None` if that took too long. What is wrong comes with its line after it.
+pub(super) fn compiled(source: &str, is_over: IsOver) -> Option<Result<String, String>> {
+    let read = || {
+        let runtime = runtime(&is_over)?;
+        let context = Context::full(&runtime).map_err(unusable)?;
+        context.with(|ctx| {
+            let read: Function<'_> = ctx.eval(READ).catch(&ctx).map_err(fault)?;
+            let said: Option<String> = read.call((source,)).catch(&ctx).map_err(fault)?;
+            said.map_or(Ok(String::new()), Err)
+        })
+    };
+    let made = read();
+    (!is_over.now()).then_some(made)
+}
+
+/// A QuickJS of its own, with its limits.
+fn runtime(is_over: &IsOver) -> Result<Runtime, String> {
+    let runtime = Runtime::new().map_err(unusable)?;
+    runtime.set_memory_limit(MEMORY);
+    runtime.set_max_stack_size(STACK);
+    let is_over = is_over.clone();
+    runtime.set_interrupt_handler(Some(Box::new(move || is_over.now())));
+    Ok(runtime)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "errors are mapped with it")]
+fn unusable(error: rquickjs::Error) -> String {
+    format!("scripts cannot be run: {error}")
 }
 
 /// Why a promise failed; `None` if that was a script's way to say that it is done.

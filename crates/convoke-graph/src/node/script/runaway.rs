@@ -11,8 +11,6 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::javascript;
-
 /// How long a script may take.
 const TIME: Duration = Duration::from_secs(5);
 /// How long it then has to notice that.
@@ -20,10 +18,26 @@ const GRACE: Duration = Duration::from_millis(500);
 /// So many scripts may be left behind.
 const MOST_LEFT: usize = 4;
 
+/// Tells a script whether its time is up.
+#[derive(Clone)]
+pub(super) struct IsOver {
+    stopped: Arc<AtomicBool>,
+    end: Instant,
+}
+
+impl IsOver {
+    pub(super) fn now(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed) || Instant::now() > self.end
+    }
+}
+
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs a script for as long as it may take, or until it is told to stop.
-pub(super) fn within_time(source: String, input: String, stopped: Arc<AtomicBool>) -> Result<String, String> {
+/// Has a script worked at for as long as that may take, or until it is told to stop. `work` gives `None` if it was over before.
+pub(super) fn within_time(
+    work: impl FnOnce(IsOver) -> Option<Result<String, String>> + Send + 'static,
+    stopped: Arc<AtomicBool>,
+) -> Result<String, String> {
     if LEFT.load(Ordering::SeqCst) >= MOST_LEFT {
         return Err(format!(
             "{MOST_LEFT} scripts that took too long still compute in this process: mend them, and end it"
@@ -34,15 +48,14 @@ pub(super) fn within_time(source: String, input: String, stopped: Arc<AtomicBool
     // Whoever comes second knows that the other was there.
     let is_settled = Arc::new(AtomicBool::new(false));
     let settle = Arc::clone(&is_settled);
-    let work = move || {
-        let is_over = move || stopped.load(Ordering::Relaxed) || Instant::now() > end;
+    let working = move || {
         // Nobody may wait for it any more.
-        let _ = give.send(javascript::run(&source, input, is_over));
+        let _ = give.send(work(IsOver { stopped, end }));
         if settle.swap(true, Ordering::SeqCst) {
             LEFT.fetch_sub(1, Ordering::SeqCst);
         }
     };
-    let begun = thread::Builder::new().name("script".to_owned()).spawn(work);
+    let begun = thread::Builder::new().name("script".to_owned()).spawn(working);
     begun.map_err(|error| format!("there is no thread for the script: {error}"))?;
     let made = match made.recv_timeout(TIME + GRACE) {
         Ok(made) => made,

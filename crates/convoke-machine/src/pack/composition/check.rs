@@ -11,11 +11,37 @@ use crate::workflow::{SET_ARTIFACT, TRANSITION};
 
 /// What else a pack has that its compositions may name.
 pub(in crate::pack) struct Surroundings<'a> {
-    pub(in crate::pack) prompts: BTreeSet<&'a str>,
-    pub(in crate::pack) tools: BTreeSet<&'a str>,
-    pub(in crate::pack) evals: BTreeSet<&'a str>,
+    pub(in crate::pack) prompts: Names<'a>,
+    pub(in crate::pack) tools: Names<'a>,
+    pub(in crate::pack) evals: Names<'a>,
     /// The events of the states that run a composition, by its name.
     pub(in crate::pack) events: BTreeMap<&'a str, BTreeSet<&'a str>>,
+}
+
+/// Names that something can be referred to by.
+pub(in crate::pack) struct Names<'a> {
+    /// What messages call it.
+    what: &'static str,
+    names: BTreeSet<&'a str>,
+    /// Where they stand, as JSON pointers.
+    places: Vec<String>,
+}
+
+impl<'a> Names<'a> {
+    pub(in crate::pack) fn new(
+        what: &'static str,
+        names: impl IntoIterator<Item = &'a str>,
+        places: impl IntoIterator<Item = String>,
+    ) -> Self {
+        Self { what, names: names.into_iter().collect(), places: places.into_iter().collect() }
+    }
+
+    fn unknown(&self, name: &str, path: &str) -> Option<Finding> {
+        let message = format!("there is no {} `{name}`", self.what);
+        let finding = Finding::error("unknown-name", path, message);
+        let finding = finding.suggest_or_list(name, self.names.iter().copied());
+        (!self.names.contains(name)).then(|| self.places.iter().fold(finding, Finding::sought_in))
+    }
 }
 
 /// Finds what is wrong with a composition.
@@ -34,9 +60,9 @@ pub(in crate::pack) fn check(
         let message = format!("`{name}` is the name of a tool of the workflow");
         findings.push(Finding::error("taken-name", &path, message).help("give the composition another name"));
     }
-    let top: BTreeSet<&str> = composition.steps.iter().map(|step| step.id.as_str()).collect();
-    let mut check = Check { around, top, seen: BTreeSet::new(), findings };
     let place = child(&path, "steps");
+    let top = Names::new("step", composition.steps.iter().map(|step| step.id.as_str()), [place.clone()]);
+    let mut check = Check { around, top, seen: BTreeSet::new(), findings };
     for (index, step) in composition.steps.iter().enumerate() {
         check.step(step, &child(&place, index), Level::Top);
     }
@@ -45,7 +71,7 @@ pub(in crate::pack) fn check(
     check.circle(stuck(&composition.steps, &waits(&composition.steps)), &place);
     if let Some(output) = &composition.output {
         let output_path = child(&path, "output");
-        check.target(output, &output_path);
+        check.findings.extend(check.top.unknown(output, &output_path));
         let is_branch = composition
             .steps
             .iter()
@@ -66,7 +92,7 @@ enum Level {
 struct Check<'a, 'f> {
     around: &'a Surroundings<'a>,
     /// The steps that can be referred to.
-    top: BTreeSet<&'a str>,
+    top: Names<'a>,
     seen: BTreeSet<&'a str>,
     findings: &'f mut Vec<Finding>,
 }
@@ -82,11 +108,12 @@ impl<'a> Check<'a, '_> {
             self.findings.push(Finding::error("taken-name", child(path, "id"), message));
         }
         for (index, eval) in step.modifiers.eval.iter().enumerate() {
-            self.known(eval, &self.around.evals, "eval", &format!("{path}/modifiers/eval/{index}"));
+            let place = format!("{path}/modifiers/eval/{index}");
+            self.findings.extend(self.around.evals.unknown(eval, &place));
         }
         if level == Level::Top {
             for (index, before) in step.depends_on.iter().enumerate() {
-                self.target(before, &format!("{path}/depends_on/{index}"));
+                self.findings.extend(self.top.unknown(before, &format!("{path}/depends_on/{index}")));
             }
         }
         self.action(step, path, level);
@@ -94,19 +121,17 @@ impl<'a> Check<'a, '_> {
 
     fn action(&mut self, step: &'a Step, path: &str, level: Level) {
         match &step.action {
-            Action::Prompt { prompt_task, input, .. } => {
-                self.known(prompt_task, &self.around.prompts, "prompt", &child(path, "prompt_task"));
+            Action::Prompt { prompt_task, input, .. } | Action::Agent { prompt_task, input, .. } => {
+                self.findings.extend(self.around.prompts.unknown(prompt_task, &child(path, "prompt_task")));
                 input.iter().for_each(|input| self.references(input, &child(path, "input")));
-            }
-            Action::Agent { prompt_task, input, tools, .. } => {
-                self.known(prompt_task, &self.around.prompts, "prompt", &child(path, "prompt_task"));
-                input.iter().for_each(|input| self.references(input, &child(path, "input")));
-                for (index, tool) in tools.iter().flatten().enumerate() {
-                    self.known(tool, &self.around.tools, "tool", &format!("{path}/tools/{index}"));
+                let tools =
+                    if let Action::Agent { tools, .. } = &step.action { tools.as_deref() } else { None };
+                for (index, tool) in tools.into_iter().flatten().enumerate() {
+                    self.findings.extend(self.around.tools.unknown(tool, &format!("{path}/tools/{index}")));
                 }
             }
             Action::Tool { tool, args } => {
-                self.known(tool, &self.around.tools, "tool", &child(path, "tool"));
+                self.findings.extend(self.around.tools.unknown(tool, &child(path, "tool")));
                 for (name, value) in args {
                     self.references(value, &child(&child(path, "args"), name));
                 }
@@ -118,17 +143,19 @@ impl<'a> Check<'a, '_> {
             }
             Action::Branch { predicate, then, otherwise } => {
                 self.predicate(predicate, &child(path, "predicate"));
-                self.target(then, &child(path, "then"));
-                otherwise.iter().for_each(|target| self.target(target, &child(path, "else")));
+                self.findings.extend(self.top.unknown(then, &child(path, "then")));
+                let unknown = |target| self.top.unknown(target, &child(path, "else"));
+                self.findings.extend(otherwise.as_deref().and_then(unknown));
             }
             Action::Parallel { branches, .. } => {
                 let place = child(path, "branches");
                 for (index, branch) in branches.iter().enumerate() {
                     self.step(branch, &child(&place, index), Level::Nested);
-                    let known: BTreeSet<&str> = branches.iter().map(|branch| branch.id.as_str()).collect();
+                    let ids = branches.iter().map(|branch| branch.id.as_str());
+                    let known = Names::new("branch beside it", ids, [place.clone()]);
                     for (number, before) in branch.depends_on.iter().enumerate() {
                         let place = format!("{place}/{index}/depends_on/{number}");
-                        self.known(before, &known, "branch beside it", &place);
+                        self.findings.extend(known.unknown(before, &place));
                     }
                 }
                 self.circle(stuck(branches, &said(branches)), &place);
@@ -139,12 +166,7 @@ impl<'a> Check<'a, '_> {
     fn predicate(&mut self, predicate: &Value, path: &str) {
         match Predicate::parse(predicate) {
             Ok(_) => self.references(predicate, path),
-            Err(errors) => {
-                let findings = errors.into_iter().map(|error| {
-                    Finding::error("bad-predicate", format!("{path}{}", error.path), error.message)
-                });
-                self.findings.extend(findings);
-            }
+            Err(errors) => self.findings.extend(errors.into_iter().map(|error| error.within(path))),
         }
     }
 
@@ -156,7 +178,7 @@ impl<'a> Check<'a, '_> {
                 Err(error) => self.findings.push(Finding::error("bad-reference", path, error.to_string())),
                 Ok(reference) if reference.root() == "input" => {}
                 Ok(reference) => {
-                    self.known(reference.root(), &self.top.clone(), "step", path);
+                    self.findings.extend(self.top.unknown(reference.root(), path));
                     if !reference.continues_with("output") {
                         let message = format!("`${{{reference}}}` refers to nothing that a step gives");
                         let finding = Finding::error("bad-reference", path, message);
@@ -170,25 +192,14 @@ impl<'a> Check<'a, '_> {
     fn engine(&mut self, name: &str, composition: &Composition, path: &str) {
         let (engine, findings) = Engine::of(&composition.engine, path);
         self.findings.extend(findings);
-        let known = self.around.events.get(name).cloned().unwrap_or_default();
+        let events = self.around.events.get(name).into_iter().flatten().copied();
+        let known = Names::new("state that runs this and has the event", events, []);
         for (index, rule) in engine.on_output.iter().enumerate() {
             let place = format!("{path}/on_output/{index}");
             let predicate = composition.engine["on_output"][index].get("predicate");
             predicate.iter().for_each(|predicate| self.references(predicate, &child(&place, "predicate")));
-            let event = child(&place, "event");
-            self.known(&rule.event, &known, "state that runs this and has the event", &event);
-        }
-    }
-
-    /// Where a branch, an output or a dependency leads.
-    fn target(&mut self, name: &str, path: &str) {
-        self.known(name, &self.top.clone(), "step", path);
-    }
-
-    fn known(&mut self, name: &str, names: &BTreeSet<&str>, what: &str, path: &str) {
-        if !names.contains(name) {
-            let finding = Finding::error("unknown-name", path, format!("there is no {what} `{name}`"));
-            self.findings.push(finding.suggest_or_list(name, names.iter().copied()));
+            let unknown = known.unknown(&rule.event, &child(&place, "event"));
+            self.findings.extend(unknown.map(|finding| finding.needs("/workflow")));
         }
     }
 
@@ -196,7 +207,7 @@ impl<'a> Check<'a, '_> {
         if !steps.is_empty() {
             let message =
                 format!("these steps wait for each other, so none is ever run: {}", steps.join(", "));
-            self.findings.push(Finding::error("cycle", path, message));
+            self.findings.push(Finding::error("cycle", path, message).sought_in(path));
         }
     }
 
@@ -212,7 +223,8 @@ impl<'a> Check<'a, '_> {
                     pair[0].id
                 );
                 let finding = Finding::warning("implicit-order", child(path, index + 1), message);
-                self.findings.push(finding.help("write \"depends_on\""));
+                let waits = child(&child(path, index + 1), "depends_on");
+                self.findings.push(finding.help("write \"depends_on\"").needs(waits));
             }
         }
     }

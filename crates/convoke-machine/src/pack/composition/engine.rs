@@ -82,9 +82,7 @@ impl OutputRule {
         let predicate = match value.get("predicate").map(Predicate::parse).transpose() {
             Ok(predicate) => predicate,
             Err(errors) => {
-                findings.extend(errors.into_iter().map(|error| {
-                    Finding::error("bad-predicate", format!("{path}/predicate{}", error.path), error.message)
-                }));
+                findings.extend(errors.into_iter().map(|error| error.within(&child(path, "predicate"))));
                 return None;
             }
         };

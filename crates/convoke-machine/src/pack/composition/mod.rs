@@ -6,7 +6,7 @@ mod order;
 mod predicate;
 mod reference;
 
-pub(super) use check::{Surroundings, check};
+pub(super) use check::{Names, Surroundings, check};
 pub use engine::{Engine, OutputRule};
 pub(crate) use order::{said, waits};
 pub use predicate::{Comparison, Predicate, PredicateError};
@@ -94,6 +94,7 @@ pub enum Action {
     /// Asks a model once.
     Prompt {
         /// The prompt.
+        #[serde(default)]
         prompt_task: String,
         /// What it is asked, with references in it.
         input: Option<Value>,

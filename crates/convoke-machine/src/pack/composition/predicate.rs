@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::template::Path;
 use super::reference::only_reference;
-use crate::finding::child;
+use crate::finding::{Finding, child};
 
 /// The predicate that a branch depends on.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +79,13 @@ pub struct PredicateError {
     pub message: String,
 }
 
+impl PredicateError {
+    /// What is wrong with a predicate that stands at `path`.
+    pub(super) fn within(self, path: &str) -> Finding {
+        Finding::error("bad-predicate", path.to_owned() + &self.path, self.message)
+    }
+}
+
 impl Predicate {
     /// Reads a predicate.
     ///
@@ -136,66 +143,59 @@ impl Comparison {
 }
 
 fn read(value: &Value, path: &str, errors: &mut Vec<PredicateError>) -> Option<Predicate> {
-    let mut wrong = |path: &str, message: String| {
-        errors.push(PredicateError { path: path.to_owned(), message });
-        None
-    };
     let named = |name: &str| value.get(name);
     let variants: Vec<&str> = ["op", "exists", "all_of", "any_of", "not"]
         .into_iter()
         .filter(|name| named(name).is_some())
         .collect();
-    let [variant] = variants[..] else {
-        let message = match &variants[..] {
-            [] => "a predicate needs one of `op`, `exists`, `all_of`, `any_of` and `not`".to_owned(),
-            several => format!("a predicate is one thing only, not {}", several.join(" and ")),
-        };
-        return wrong(path, message);
-    };
-    match variant {
-        "all_of" | "any_of" => {
-            let Some(all) = named(variant).and_then(Value::as_array) else {
-                return wrong(&child(path, variant), format!("`{variant}` must be a list"));
-            };
-            let place = child(path, variant);
+    let place = |name: &str| child(path, name);
+    match variants[..] {
+        [] => wrong(errors, path, "a predicate needs one of `op`, `exists`, `all_of`, `any_of` and `not`"),
+        [variant @ ("all_of" | "any_of")] => {
+            let all = named(variant)?.as_array();
+            let all = all.or_else(|| wrong(errors, place(variant), format!("`{variant}` must be a list")))?;
+            let all = all.iter().enumerate();
             let all =
-                all.iter().enumerate().filter_map(|(index, one)| read(one, &child(&place, index), errors));
-            let all = all.collect();
+                all.filter_map(|(index, one)| read(one, &child(&place(variant), index), errors)).collect();
             Some(if variant == "all_of" { Predicate::AllOf(all) } else { Predicate::AnyOf(all) })
         }
-        "not" => {
-            let opposite = read(named("not")?, &child(path, "not"), errors)?;
-            Some(Predicate::Not(Box::new(opposite)))
-        }
-        _ => {
-            let Some(written) = named("path").and_then(Value::as_str) else {
-                return wrong(
-                    path,
-                    "this predicate needs a `path`: write \"path\": \"${step.output}\"".to_owned(),
-                );
-            };
-            let Some(path_to) = only_reference(written) else {
-                let message = format!("`{written}` is not a reference: write \"${{{written}}}\"");
-                return wrong(&child(path, "path"), message);
-            };
+        ["not"] => Some(Predicate::Not(Box::new(read(named("not")?, &place("not"), errors)?))),
+        [variant] => {
+            let missing = "this predicate needs a `path`: write \"path\": \"${step.output}\"";
+            let written = named("path").and_then(Value::as_str).or_else(|| wrong(errors, path, missing))?;
+            let message = format!("`{written}` is not a reference: write \"${{{written}}}\"");
+            let path_to = only_reference(written).or_else(|| wrong(errors, place("path"), message))?;
             if variant == "exists" {
-                let Some(exists) = named("exists").and_then(Value::as_bool) else {
-                    return wrong(&child(path, "exists"), "`exists` must be true or false".to_owned());
-                };
+                let exists = named("exists")?.as_bool();
+                let message = "`exists` must be true or false";
+                let exists = exists.or_else(|| wrong(errors, place("exists"), message))?;
                 return Some(Predicate::Exists { path: path_to, exists });
             }
             let op = named("op").and_then(Value::as_str).unwrap_or_default();
-            let Some((_, comparison)) = Comparison::NAMES.into_iter().find(|(name, _)| *name == op) else {
+            let known = Comparison::NAMES.into_iter().find(|(name, _)| *name == op);
+            let (_, comparison) = known.or_else(|| {
                 let names = Comparison::NAMES.map(|(name, _)| name).join(", ");
-                return wrong(&child(path, "op"), format!("`{op}` is none of {names}"));
-            };
-            let Some(value) = named("value") else {
-                return wrong(path, "a comparison needs a `value`".to_owned());
-            };
+                wrong(errors, place("op"), format!("`{op}` is none of {names}"))
+            })?;
+            let value = named("value").or_else(|| wrong(errors, path, "a comparison needs a `value`"))?;
             if matches!(comparison, Comparison::In | Comparison::NotIn) && !value.is_array() {
-                return wrong(&child(path, "value"), format!("`{op}` needs a list"));
+                return wrong(errors, place("value"), format!("`{op}` needs a list"));
             }
             Some(Predicate::Compare { path: path_to, comparison, value: value.clone() })
         }
+        ref several => {
+            let message = format!("a predicate is one thing only, not {}", several.join(" and "));
+            wrong(errors, path, message)
+        }
     }
+}
+
+/// Notes what is wrong.
+fn wrong<T>(
+    errors: &mut Vec<PredicateError>,
+    path: impl Into<String>,
+    message: impl Into<String>,
+) -> Option<T> {
+    errors.push(PredicateError { path: path.into(), message: message.into() });
+    None
 }

@@ -2,7 +2,7 @@
 
 use super::Walk;
 use super::rule::Rule;
-use crate::pack::dialect::Dialects;
+use crate::pack::dialect::{BOTH, Dialects, NEITHER};
 use crate::pack::document::Node;
 
 /// What a value may be.
@@ -11,8 +11,10 @@ pub(super) enum Shape {
     Any,
     /// A text.
     Text,
+    /// A text of so many characters.
+    Length(usize, usize),
     /// A text that keeps a rule.
-    Checked(fn(&str) -> Result<(), Rule>),
+    Checked(&'static Rule),
     /// One of these texts, in the dialects that insist on it.
     OneOf(&'static [&'static str], Dialects),
     /// Yes or no.
@@ -44,39 +46,85 @@ pub(super) struct Object {
     pub(super) also: Option<fn(&mut Walk, &Node, &str)>,
 }
 
-/// A field of an object.
+/// A field of an object, or several that are alike.
 pub(super) struct Field {
-    pub(super) name: &'static str,
+    names: &'static str,
     pub(super) shape: Shape,
     /// Who insists on it.
     pub(super) required: Dialects,
     /// Who knows it. What neither does is an extension of ours.
     pub(super) known: Dialects,
-    /// What to write if it is missing.
+    /// What to write if it is missing; where nobody insists on it, nothing.
     pub(super) example: &'static str,
+    /// Why it has no effect, if it has none.
+    pub(super) idle: Option<&'static str>,
 }
 
-/// A field that may be left out.
-pub(super) const fn optional(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, required: Dialects::NEITHER, known: Dialects::BOTH, example: "" }
+impl Field {
+    /// The same, with the reason why nothing here heeds it.
+    pub(super) const fn without_effect(self, why: &'static str) -> Self {
+        Self { idle: Some(why), ..self }
+    }
 }
 
-/// A field that must be there.
-pub(super) const fn required(name: &'static str, shape: Shape, example: &'static str) -> Field {
-    Field { name, shape, required: Dialects::BOTH, known: Dialects::BOTH, example }
+/// Fields that may be left out.
+pub(super) const fn optional(names: &'static str, shape: Shape) -> Field {
+    known_by(names, shape, BOTH)
 }
 
-/// A field that only some know.
-pub(super) const fn known_by(name: &'static str, shape: Shape, known: Dialects) -> Field {
-    Field { name, shape, required: Dialects::NEITHER, known, example: "" }
+/// Fields that only some know.
+pub(super) const fn known_by(names: &'static str, shape: Shape, known: Dialects) -> Field {
+    Field { names, shape, required: NEITHER, known, example: "", idle: None }
 }
 
-/// An object with these fields and no others.
-pub(super) const fn closed(title: &'static str, fields: &'static [Field]) -> Object {
-    Object { title, fields, closed_to: Dialects::BOTH, also: None }
+/// Fields that must be there.
+pub(super) const fn required(names: &'static str, shape: Shape, example: &'static str) -> Field {
+    required_by(names, shape, BOTH, example)
 }
 
-/// An object with these fields and any others.
-pub(super) const fn open(title: &'static str, fields: &'static [Field]) -> Object {
-    Object { title, fields, closed_to: Dialects::NEITHER, also: None }
+/// Fields that must be there for some.
+pub(super) const fn required_by(
+    names: &'static str,
+    shape: Shape,
+    by: Dialects,
+    example: &'static str,
+) -> Field {
+    Field { names, shape, required: by, known: BOTH, example, idle: None }
+}
+
+/// An object, by what messages call it.
+pub(super) const fn named(title: &'static str) -> Object {
+    Object { title, fields: &[], closed_to: NEITHER, also: None }
+}
+
+impl Object {
+    /// It has these fields and no others.
+    pub(super) const fn closed(self, fields: &'static [Field]) -> Self {
+        self.closed_to(BOTH, fields)
+    }
+
+    /// It has these fields, and to some no others.
+    pub(super) const fn closed_to(self, closed_to: Dialects, fields: &'static [Field]) -> Self {
+        Self { fields, closed_to, ..self }
+    }
+
+    /// It has these fields and any others.
+    pub(super) const fn open(self, fields: &'static [Field]) -> Self {
+        self.closed_to(NEITHER, fields)
+    }
+
+    /// It keeps a rule that is about several of its fields.
+    pub(super) const fn and(self, also: fn(&mut Walk, &Node, &str)) -> Self {
+        Self { also: Some(also), ..self }
+    }
+
+    /// Its fields, by name.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static Field, &'static str)> + use<> {
+        self.fields.iter().flat_map(|field| field.names.split(' ').map(move |name| (field, name)))
+    }
+
+    /// The field of a name.
+    pub(super) fn field(&self, name: &str) -> Option<&'static Field> {
+        self.rows().find(|(_, known)| *known == name).map(|(field, _)| field)
+    }
 }

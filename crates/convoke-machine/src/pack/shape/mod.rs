@@ -8,8 +8,8 @@ mod object;
 mod rule;
 mod table;
 
-use super::dialect::{Dialect, Dialects, Refusal};
-use super::document::{Content, Entry, Node};
+use super::dialect::{BOTH, Dialect, Dialects, NEITHER, Refusal};
+use super::document::{Content, Entry, Gaps, Node};
 use crate::finding::{Finding, child};
 use field::{Field, Object, Shape};
 
@@ -18,8 +18,8 @@ use field::{Field, Object, Shape};
 pub(super) struct Verdict {
     pub(super) findings: Vec<Finding>,
     pub(super) refusals: Vec<Refusal>,
-    /// What to put where something is missing or of the wrong type, so that the rest can be looked at.
-    pub(super) mends: Vec<(String, Content)>,
+    /// What is missing or malformed.
+    pub(super) gaps: Gaps,
 }
 
 /// Compares a pack with the table.
@@ -40,10 +40,13 @@ impl Walk {
             | (Shape::Truth, Content::Bool(_))
             | (Shape::NullOr(_), Content::Null) => return,
             (Shape::NullOr(shape), _) => return self.visit(shape, node, path),
-            (Shape::Checked(check), Content::Text(text)) => {
-                if let Err(rule) = check(text) {
+            (Shape::Length(least, most), Content::Text(text)) => {
+                return self.length(text, *least, *most, path);
+            }
+            (Shape::Checked(rule), Content::Text(text)) => {
+                if !rule.holds(text) {
                     let said = rule.message.replace("{}", &convoke_text::one_line_of(text, 60));
-                    self.refuse(Dialects::BOTH, Finding::error("bad-value", path, said).help(rule.help));
+                    self.refuse(BOTH, Finding::error("bad-value", path, said).help(rule.help));
                 }
                 return;
             }
@@ -51,13 +54,17 @@ impl Walk {
                 if !values.contains(&text.as_str()) {
                     let message = format!("`{text}` is none of {}", values.join(", "));
                     let finding = Finding::error("bad-value", path, message);
-                    self.refuse(*by, finding.suggest(text, values.iter().copied()));
+                    self.refuse(by, finding.suggest(text, values.iter().copied()));
+                    if *by == BOTH {
+                        self.0.gaps.add(path, empty(shape));
+                    }
                 }
                 return;
             }
             (Shape::Whole(least), Content::Number(number)) => {
                 match number.as_i64().or_else(|| whole(number.as_f64())) {
-                    Some(value) if value >= *least => return,
+                    Some(value) if (*least..=i64::from(u32::MAX)).contains(&value) => return,
+                    Some(value) if value > *least => format!("at most {}", u32::MAX),
                     _ => format!("a whole number from {least} on"),
                 }
             }
@@ -86,93 +93,105 @@ impl Walk {
             }
             (Shape::Fields(object), Content::Map(_)) => return self.object(object, node, path),
             (Shape::Custom(check), _) => return check(self, node, path),
-            (Shape::Text | Shape::Checked(_) | Shape::OneOf(..), _) => "a text".to_owned(),
+            (Shape::Text | Shape::Length(..) | Shape::Checked(_) | Shape::OneOf(..), _) => {
+                "a text".to_owned()
+            }
             (Shape::Truth, _) => "true or false".to_owned(),
             (Shape::Whole(_), _) => "a whole number".to_owned(),
             (Shape::Number(..), _) => "a number".to_owned(),
             (Shape::List(..), _) => "a list".to_owned(),
             (Shape::Names(..) | Shape::Fields(_), _) => "an object".to_owned(),
         };
-        self.wrong_type(node, path, &wanted);
-        self.0.mends.push((path.to_owned(), empty(shape)));
+        self.wrong_type(node, path, &wanted, empty(shape));
+    }
+
+    fn length(&mut self, text: &str, least: usize, most: usize, path: &str) {
+        let (message, help) = match text.chars().count() {
+            0 if least > 0 => {
+                ("this must not be empty".to_owned(), "write something, or leave the whole field out")
+            }
+            count if count > most => (format!("this has at most {most} characters"), "write a shorter one"),
+            _ => return,
+        };
+        self.refuse(BOTH, Finding::error("bad-value", path, message).help(help));
     }
 
     fn count(&mut self, count: usize, least: usize, path: &str) {
         if count < least {
             let noun = if least == 1 { "something is" } else { "more is" };
             let message = format!("{noun} needed here: at least {least}");
-            self.refuse(Dialects::BOTH, Finding::error("too-few", path, message));
+            self.refuse(BOTH, Finding::error("too-few", path, message));
         }
     }
 
-    fn wrong_type(&mut self, node: &Node, path: &str, wanted: &str) {
+    /// Refuses what is not as it must be. Something else is looked at instead.
+    fn wrong_type(&mut self, node: &Node, path: &str, wanted: &str, instead: Content) {
         let name = path.rsplit('/').next().unwrap_or_default();
         let subject = if path.is_empty() { "a pack".to_owned() } else { format!("`{name}`") };
         let finding =
             Finding::error("wrong-type", path, format!("{subject} must be {wanted}, not {}", shown(node)));
-        let finding = match (&node.content, wanted) {
-            (Content::Number(number), "a text") => finding.help(format!("write \"{number}\", in quotes")),
-            (Content::Bool(value), "a text") => finding.help(format!("write \"{value}\", in quotes")),
+        let finding = match node.content {
+            Content::Number(_) | Content::Bool(_) if wanted == "a text" => {
+                finding.help(format!("write \"{}\", in quotes", shown(node)))
+            }
             _ => finding,
         };
-        self.refuse(Dialects::BOTH, finding);
+        self.refuse(BOTH, finding);
+        self.0.gaps.add(path, instead);
     }
 
     fn object(&mut self, object: &Object, node: &Node, path: &str) {
-        for field in object.fields {
-            match node.get(field.name) {
-                Some(value) => {
-                    if field.known != Dialects::BOTH {
-                        let message = format!("`{}` is not known", field.name);
-                        self.note(field.known.others(), &child(path, field.name), &message);
-                    }
-                    self.visit(&field.shape, value, &child(path, field.name));
-                }
-                None if field.required != Dialects::NEITHER => self.missing(object, field, path),
+        for (field, name) in object.rows() {
+            match node.get(name) {
+                Some(value) => self.field(field, name, value, &child(path, name)),
+                None if field.required != NEITHER => self.missing(object, field, name, path),
                 None => {}
             }
         }
-        let is_closed = object.closed_to != Dialects::NEITHER;
-        let is_unknown = |name: &str| is_closed && !object.fields.iter().any(|field| field.name == name);
+        let is_closed = object.closed_to != NEITHER;
+        let is_unknown = |name: &str| is_closed && object.field(name).is_none();
         for entry in node.entries().iter().filter(|entry| is_unknown(&entry.name)) {
             let place = child(path, &entry.name);
             let message = format!("`{}` is not a field of {}", entry.name, object.title);
             self.note(object.closed_to, &place, &message);
             let finding =
                 Finding::warning("unknown-field", place, message).help("it is kept, and has no effect");
-            let known = object.fields.iter().map(|field| field.name);
-            self.0.findings.push(finding.suggest(&entry.name, known));
+            self.0.findings.push(finding.suggest(&entry.name, object.rows().map(|(_, name)| name)));
         }
         if let Some(also) = object.also {
             also(self, node, path);
         }
     }
 
-    fn missing(&mut self, object: &Object, field: &Field, path: &str) {
-        let message = format!("{} needs a `{}`", object.title, field.name);
+    fn field(&mut self, field: &Field, name: &str, value: &Node, path: &str) {
+        let is_new_to = |dialect: &Dialect| !field.known.contains(dialect);
+        let by: Vec<Dialect> = Dialect::ALL.into_iter().filter(is_new_to).collect();
+        self.note(&by, path, &format!("`{name}` is not known"));
+        self.0.findings.extend(field.idle.map(|why| Finding::warning("no-effect", path, why)));
+        self.visit(&field.shape, value, path);
+    }
+
+    fn missing(&mut self, object: &Object, field: &Field, name: &str, path: &str) {
+        let message = format!("{} needs a `{name}`", object.title);
         let finding = Finding::error("missing-field", path, message);
-        let finding = if field.example.is_empty() {
-            finding
-        } else {
-            finding.help(format!("write \"{}\": {}", field.name, field.example))
-        };
-        self.refuse(field.required, finding);
-        if field.required == Dialects::BOTH {
-            self.0.mends.push((child(path, field.name), empty(&field.shape)));
+        self.refuse(field.required, finding.help(format!("write \"{name}\": {}", field.example)));
+        if field.required == BOTH {
+            self.0.gaps.add(child(path, name), empty(&field.shape));
         }
     }
 
     /// What is refused by both dialects is a mistake.
     fn refuse(&mut self, by: Dialects, finding: Finding) {
         self.note(by, &finding.path, &finding.message);
-        if by == Dialects::BOTH {
+        if by == BOTH {
             self.0.findings.push(finding);
         }
     }
 
-    fn note(&mut self, by: Dialects, path: &str, message: &str) {
-        for dialect in Dialect::ALL.into_iter().filter(|dialect| by.has(*dialect)) {
-            self.0.refusals.push(Refusal { dialect, path: path.to_owned(), message: message.to_owned() });
+    fn note(&mut self, by: &[Dialect], path: &str, message: &str) {
+        for dialect in by {
+            let (path, message) = (path.to_owned(), message.to_owned());
+            self.0.refusals.push(Refusal { dialect: *dialect, path, message });
         }
     }
 }
@@ -181,7 +200,7 @@ impl Walk {
 fn empty(shape: &Shape) -> Content {
     match shape {
         Shape::Any | Shape::NullOr(_) | Shape::Custom(_) => Content::Null,
-        Shape::Text | Shape::Checked(_) => Content::Text(String::new()),
+        Shape::Text | Shape::Length(..) | Shape::Checked(_) => Content::Text(String::new()),
         Shape::OneOf(values, _) => Content::Text(values.first().copied().unwrap_or_default().to_owned()),
         Shape::Truth => Content::Bool(false),
         Shape::Whole(least) => Content::Number((*least).into()),
@@ -189,9 +208,9 @@ fn empty(shape: &Shape) -> Content {
         Shape::List(..) => Content::List(Vec::new()),
         Shape::Names(..) => Content::Map(Vec::new()),
         Shape::Fields(object) => {
-            let needed = object.fields.iter().filter(|field| field.required == Dialects::BOTH);
-            let entry = |field: &Field| Entry::new(field.name, Node::new(empty(&field.shape)));
-            Content::Map(needed.map(entry).collect())
+            let needed = object.rows().filter(|(field, _)| field.required == BOTH);
+            let entries = needed.map(|(field, name)| Entry::new(name, empty(&field.shape)));
+            Content::Map(entries.collect())
         }
     }
 }

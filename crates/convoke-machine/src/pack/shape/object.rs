@@ -4,7 +4,7 @@ use super::Walk;
 use super::field::Shape;
 use super::table::{BUDGET, INLINE_SKILL, SKILL_FOLDER};
 use crate::finding::{Finding, child};
-use crate::pack::dialect::Dialects;
+use crate::pack::dialect::{BOTH, Dialect, V1_4, V1_5};
 use crate::pack::document::{Content, Node};
 
 /// A skill is a path, a folder with more to say, or written in place.
@@ -15,7 +15,10 @@ pub(super) fn skill(walk: &mut Walk, node: &Node, path: &str) {
             walk.object(&SKILL_FOLDER, node, path);
         }
         Content::Map(_) => walk.object(&INLINE_SKILL, node, path),
-        _ => walk.wrong_type(node, path, "a path, or an object with a `path` or with `instructions`"),
+        _ => {
+            let wanted = "a path, or an object with a `path` or with `instructions`";
+            walk.wrong_type(node, path, wanted, Content::Text(String::new()));
+        }
     }
 }
 
@@ -24,7 +27,7 @@ pub(super) fn budget(walk: &mut Walk, node: &Node, path: &str) {
     let before = walk.0.refusals.len();
     walk.visit(&Shape::Fields(&BUDGET), node, path);
     let refusals = walk.0.refusals.split_off(before);
-    let by_schema = refusals.into_iter().filter(|refusal| Dialects::V1_4.has(refusal.dialect));
+    let by_schema = refusals.into_iter().filter(|refusal| refusal.dialect == Dialect::V1_4);
     walk.0.refusals.extend(by_schema);
 }
 
@@ -32,25 +35,25 @@ pub(super) fn budget(walk: &mut Walk, node: &Node, path: &str) {
 pub(super) fn state(walk: &mut Walk, node: &Node, path: &str) {
     let is_terminal = node.get("terminal").is_some_and(|node| node.content == Content::Bool(true));
     if !is_terminal && node.get("on_event").is_none() {
-        walk.note(Dialects::V1_5, path, "a state that is not terminal needs `on_event`");
+        walk.note(V1_5, path, "a state that is not terminal needs `on_event`");
     }
     let is_composed = node.get("orchestration").and_then(Node::text) == Some("composition");
     let needed = if is_composed { "composition" } else { "prompt_task" };
     if node.get(needed).is_none() {
-        walk.note(Dialects::V1_5, path, &format!("such a state needs `{needed}`"));
+        walk.note(V1_5, path, &format!("such a state needs `{needed}`"));
     }
 }
 
 /// A step's input is a text or an object.
 pub(super) fn step_input(walk: &mut Walk, node: &Node, path: &str) {
     if !matches!(node.content, Content::Text(_) | Content::Map(_)) {
-        walk.wrong_type(node, path, "a text or an object");
+        walk.wrong_type(node, path, "a text or an object", Content::Text(String::new()));
     }
 }
 
 /// What a step needs, and what it cannot have, by its kind.
 pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
-    let Some(kind) = node.get("kind").and_then(Node::text) else { return };
+    let kind = node.get("kind").and_then(Node::text).unwrap_or_default();
     let (needed, allowed): (&[&str], &[&str]) = match kind {
         "prompt" => (&["prompt_task"], &["prompt_task", "input", "output_schema"]),
         "agent" => (
@@ -60,21 +63,28 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
         "tool" => (&["tool"], &["tool", "args"]),
         "branch" => (&["predicate", "then"], &["predicate", "then", "else"]),
         "parallel" => (&["branches", "reduce"], &["branches", "reduce"]),
-        _ => return,
+        _ => {
+            // It is looked at as a prompt, which needs least.
+            if node.get("prompt_task").is_none() {
+                walk.0.gaps.add(child(path, "prompt_task"), Content::Text(String::new()));
+            }
+            return;
+        }
     };
     for name in needed.iter().filter(|name| node.get(name).is_none()) {
         let message = format!("a step of kind `{kind}` needs `{name}`");
-        walk.refuse(Dialects::BOTH, Finding::error("missing-field", path, message));
+        walk.refuse(BOTH, Finding::error("missing-field", path, message));
+        let field = super::table::STEP.field(name);
+        walk.0.gaps.add(child(path, name), field.map_or(Content::Null, |field| super::empty(&field.shape)));
     }
     let common = ["id", "kind", "description", "depends_on", "modifiers"];
     for entry in node.entries() {
         let name = entry.name.as_str();
-        let is_of_another_kind = super::table::STEP.fields.iter().any(|field| field.name == name)
-            && !common.contains(&name)
-            && !allowed.contains(&name);
+        let is_of_another_kind =
+            super::table::STEP.field(name).is_some() && !common.contains(&name) && !allowed.contains(&name);
         if is_of_another_kind {
             let message = format!("a step of kind `{kind}` has no `{name}`");
-            walk.note(Dialects::V1_4, path, &message);
+            walk.note(V1_4, path, &message);
             walk.0.findings.push(Finding::error("misplaced-field", child(path, name), message));
         }
     }
@@ -82,6 +92,6 @@ pub(super) fn step(walk: &mut Walk, node: &Node, path: &str) {
     if kind == "agent" && node.get("termination").is_some() && !ends("max_steps") && !ends("tool_called") {
         let finding =
             Finding::error("missing-field", child(path, "termination"), "this agent would never end");
-        walk.refuse(Dialects::BOTH, finding.help("write \"max_steps\", \"tool_called\", or both"));
+        walk.refuse(BOTH, finding.help("write \"max_steps\", \"tool_called\", or both"));
     }
 }
