@@ -163,7 +163,7 @@ impl Typed for Assigner {
                     (Some(source), _, _) => at(call.board, &source).cloned().unwrap_or_default(),
                     (None, Some(value), _) => value,
                     (None, None, Some(expression)) => {
-                        Condition::expression(&expression)?.value(call.board, call.iterations)?
+                        Condition::expression(&expression)?.value(call.board, call.iterations).await?
                     }
                     (None, None, None) => Value::Null,
                 };

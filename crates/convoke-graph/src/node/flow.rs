@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{NodeCall, NodeSite, Port, PortType, Ports, Typed};
 use crate::Condition;
 
-fn holds(condition: &str, call: &NodeCall<'_>) -> Result<bool, Error> {
-    Ok(Condition::new(condition)?.holds(call.board, call.iterations)?)
+async fn holds(condition: &str, call: &NodeCall<'_>) -> Result<bool, Error> {
+    Ok(Condition::new(condition)?.decided(call.board, call.iterations).await?)
 }
 
 /// Writes `if`, `elif_1`, … or `else` to `branch_result`.
@@ -46,7 +46,7 @@ impl Typed for IfElse {
         Box::pin(async move {
             let mut result = "else".to_owned();
             for (index, one) in config.conditions.iter().enumerate() {
-                if holds(&one.expression, &call)? {
+                if holds(&one.expression, &call).await? {
                     result = if index == 0 { "if".to_owned() } else { format!("elif_{index}") };
                     break;
                 }
@@ -93,7 +93,7 @@ impl Typed for Router {
             let mut target = None;
             for route in &config.routes {
                 if let Some(condition) = &route.condition
-                    && holds(condition, &call)?
+                    && holds(condition, &call).await?
                 {
                     target = Some(route);
                     break;

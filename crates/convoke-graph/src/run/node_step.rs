@@ -69,7 +69,7 @@ impl NodeStep {
     async fn activate(&self, scope: &Scope, state: &mut Activation) -> Result<(), Error> {
         let id = self.node.definition.id.as_str();
         let is_skipped = match &self.node.skip {
-            Some(skip) => skip.holds(&state.board, state.iterations)?,
+            Some(skip) => skip.decided(&state.board, state.iterations).await?,
             None => false,
         };
         if is_skipped {
@@ -100,7 +100,7 @@ impl NodeStep {
                 )));
             }
         }
-        state.targets = self.route(&state.board, state.iterations + 1)?;
+        state.targets = self.route(&state.board, state.iterations + 1).await?;
         let conditional = self.node.edges.iter().any(|edge| edge.condition.is_some());
         if conditional && scope.has_listeners() {
             self.tell(scope, "graph.routed", state.targets.len().into()).await;
@@ -114,11 +114,11 @@ impl NodeStep {
     }
 
     /// Edges whose condition is true; if there are none, those without.
-    fn route(&self, board: &Board, iterations: u64) -> Result<Targets, Error> {
+    async fn route(&self, board: &Board, iterations: u64) -> Result<Targets, Error> {
         let mut followed = Vec::new();
         for edge in &self.node.edges {
             if let Some(condition) = &edge.condition
-                && condition.holds(board, iterations)?
+                && condition.decided(board, iterations).await?
             {
                 followed.push(edge.to);
             }

@@ -40,6 +40,14 @@ fn flowcraft_094_098_conditions_compare_and_ask() {
         ("x in 1..3", json!({"x": 3}), true),
         ("x in 1..3", json!({"x": 4}), false),
         ("len(1..10) == 10 and sum(map(1..3, # * x)) == 12", json!({"x": 2}), true),
+        ("x in 1..n and x not in n..1", json!({"x": 3, "n": 3}), true),
+        ("{'v': x, w: -1}.v == 2", json!({"x": 2}), true),
+        (
+            "any(map(people, {name: .name, old: .age > 60}), .old)",
+            json!({"people": [{"name": "x", "age": 61}]}),
+            true,
+        ),
+        ("let half = x / 2; half > 0.5 and half < 2", json!({"x": 2}), true),
     ] {
         assert_eq!(holds(condition, vars.clone()).unwrap(), expected, "{condition} of {vars}");
     }
@@ -77,19 +85,9 @@ fn flowcraft_098_what_is_never_true_or_false_is_no_condition() {
         let error = Condition::new(condition).unwrap_err();
         assert!(matches!(&error, ConditionError::Invalid { .. }), "{condition}: {error}");
     }
-    for condition in [
-        "x in 1..n",
-        "x in n..9",
-        "1.5..3 == nil",
-        "-9..9 == nil",
-        "x in 1..99999",
-        "$env == nil",
-        "$env[name] == 1",
-        "x = 1",
-        "len(map(1..1000, map(1..1000, #))) > 1",
-    ] {
+    for condition in ["$env == nil", "$env[name] == 1", "x = 1"] {
         let error = Condition::new(condition).unwrap_err().to_string();
-        assert!(error.contains("write") || error.contains("written"), "it says what to write: {error}");
+        assert!(error.contains("write"), "it says what to write: {error}");
     }
     assert_eq!(
         Condition::new("$env['odd name'] > x").unwrap().names().collect::<Vec<_>>(),
@@ -120,9 +118,12 @@ async fn flowcraft_100_iterations_are_the_engines() {
 
 #[test]
 fn what_takes_too_long_to_read_is_refused_at_once() {
-    for condition in
-        ["(".repeat(60), "x".repeat(3_000), format!("{}x", "not ".repeat(900)), "1..1000000 == nil".into()]
-    {
+    for condition in [
+        "(".repeat(60),
+        "x".repeat(3_000),
+        format!("{}x", "not ".repeat(900)),
+        "sum(1..9000000000) > 1".into(),
+    ] {
         let error = Condition::new(&condition).unwrap_err();
         assert!(matches!(error, ConditionError::Invalid { .. }));
     }
@@ -235,22 +236,27 @@ fn functions_that_know_the_time_are_refused_with_what_to_do_instead() {
 }
 
 #[test]
-fn a_variable_in_an_object_is_an_error_and_ends_nothing() {
-    for condition in [
-        "{'v': x}.v == 1",
-        "map(list, {'v': #}) == []",
-        "{'v': -1}.v == -1",
-        "{\"v\": len(L)}.v == 1",
-        "{v: not true}.v",
-        "{'a': 1, 'v': 1 + 2}.v == 3",
-        "{'a': {'b': [1]}}.a.b[0] == 1",
-    ] {
-        let error = Condition::new(condition).unwrap_err().to_string();
-        assert!(error.contains("an object in it holds only"), "{condition}: {error}");
+fn only_a_condition_that_is_about_nil_says_that_what_is_not_there_is_nil() {
+    let advice = "What is not on the board is nil: test for that first, or write `?.` and `??`";
+    for (condition, is_about_nil) in
+        [("x > 3", true), ("x.y == 1", true), ("name > 3", false), ("name", false)]
+    {
+        let error = holds(condition, json!({"name": "a"})).unwrap_err().to_string();
+        assert_eq!(error.contains(advice), is_about_nil, "{error}");
     }
-    for condition in ["{'v': 1.5, w: 'a, b: c'}.w == 'a, b: c'", "{a: nil, b: true,}.b"] {
-        assert_eq!(holds(condition, json!({})), Ok(true), "{condition}");
-    }
+}
+
+/// Evaluating them one after the other takes much longer than the node has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_of_time_holds_between_the_expressions_of_a_node() {
+    let long = json!({"target": "x", "expression": "count(1..70, any(1..1000, # == 0))"});
+    let assigns =
+        json!({"id": "a", "type": "assigner", "timeout": "1s", "config": {"assignments": vec![long; 400]}});
+    let begun = std::time::Instant::now();
+    let error = Home::new().failed(graph(json!([assigns]), &[]), json!({})).await;
+    assert!(!error.contains("blocks its thread"), "{error}");
+    assert!(error.contains("1s"), "{error}");
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -258,8 +264,8 @@ fn what_goes_over_lists_for_too_long_or_makes_too_much_of_them_is_an_error() {
     let numbers: Vec<u32> = (0..20_000).collect();
     for condition in [
         "len(filter(L, len(filter(L, # > 5)) > #)) > 3",
-        "len(filter(L, len(L) > #)) > 3",
-        "len(filter(L, {let all = L; len(all) > #})) > 3",
+        "len(filter(L, L == L)) > 3",
+        "len(map(L, {map(1..10000, {1})})) > 3",
         "len(reduce(1..40, #acc + #acc, 'x')) > 3",
         "len(reduce(1..40, {let a = #acc; a + a}, 'x')) > 3",
         "len(reduce(1..40, concat(#acc, #acc), [1])) > 3",
@@ -269,6 +275,7 @@ fn what_goes_over_lists_for_too_long_or_makes_too_much_of_them_is_an_error() {
     }
     for condition in [
         "len(filter(L, # > 5)) == 19994",
+        "len(filter(L, {let all = L; len(all) > #})) == 20000",
         "any(L, any(1..20, # == 20)) and $env[\"L\"][3] == 3",
         "reduce(1..100, #acc + '.' + string(#), '') startsWith '.1.2'",
         "reduce(L, #acc > # ? #acc : #) == 19999",
