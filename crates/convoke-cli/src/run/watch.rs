@@ -59,7 +59,7 @@ pub(crate) struct Watch<'a> {
     /// Whether mail was taken that had not been taken before.
     pub(crate) has_new_mail: bool,
     pub(crate) output: &'a mut Output,
-    /// What the user should know at the end.
+    /// What the user was told, for the document at the end.
     pub(crate) notes: &'a mut Vec<String>,
 }
 
@@ -169,7 +169,7 @@ impl Watch<'_> {
             && name == CHANGES_REFUSED
             && !event.replayed
         {
-            self.notes.push(refused_changes(value));
+            self.note(refused_changes(value));
         }
         self.display.heard(&self.progress, event);
         self.tell_client(event);
