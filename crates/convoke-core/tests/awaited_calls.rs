@@ -108,6 +108,32 @@ async fn a_call_that_failed_its_step_is_made_and_counted_again() {
     assert_eq!((waits.status, waits.totals.tool_calls), (RunStatus::Suspended, 4), "all of the budget");
 }
 
+#[tokio::test]
+async fn calls_count_over_all_generations_of_a_run_also_for_limits_that_are_set_later() {
+    let one_each = || {
+        Workflow::new(task_boxed("one", |scope, trail: &mut Trail| {
+            Box::pin(async move {
+                let wait = scope.composing().await_calls("results", &["look"]);
+                trail.steps.push(if wait.is_refused() { "refused" } else { "asked" }.to_owned());
+                wait.result(Value::Null, |_| None).await?;
+                scope.continue_with(trail)
+            })
+        }))
+    };
+    let home = Home::new(echo());
+    let run = home.waiting(&one_each()).await;
+    for calls in [2, 3] {
+        home.is_sent(&run, json!(1)).await;
+        let waits = home.goes_on(&one_each(), &run).await;
+        assert_eq!((waits.status, waits.totals.tool_calls), (RunStatus::Suspended, calls));
+    }
+    home.is_sent(&run, json!(1)).await;
+    let runtime = home.builder().patience(Duration::ZERO).build();
+    let limited = runtime.resume(&one_each(), run).limits(Limits::default().tool_calls(3)).await.unwrap();
+    assert_eq!((limited.status, limited.totals.tool_calls), (RunStatus::BudgetExhausted, 3));
+    assert_eq!(limited.state.steps, ["asked", "asked", "asked", "refused"]);
+}
+
 /// What earlier builds kept of a wait does not say that it is for a call.
 #[tokio::test]
 async fn a_run_of_an_earlier_build_is_not_refused_what_it_has_asked_for_and_limits_know_of_it() {
