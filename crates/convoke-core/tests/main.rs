@@ -8,6 +8,7 @@ mod acting_once;
 mod asking_tools;
 mod asleep;
 mod attendant;
+mod awaited_calls;
 mod bounds;
 mod budgets;
 mod clocks;

@@ -42,6 +42,8 @@ pub struct Attempt {
     was_not_made: bool,
     /// Whether it is a call of a model that was given up when the run was stopped.
     is_interrupted: bool,
+    /// How many calls of tools, which are made elsewhere, it began to wait for.
+    awaited_calls: u64,
 }
 
 impl Attempt {
@@ -59,6 +61,7 @@ impl Attempt {
             used_in_vain,
             was_not_made: false,
             is_interrupted: false,
+            awaited_calls: entry.awaited_calls().len() as u64,
         };
         attempt.mark(entry);
         attempt
@@ -147,7 +150,7 @@ impl Attempt {
         Spent {
             model_calls: u64::from(is_call),
             unpriced_calls: u64::from(is_unpriced),
-            tool_calls: u64::from(kind == EffectKind::Tool && !self.was_not_made),
+            tool_calls: u64::from(kind == EffectKind::Tool && !self.was_not_made) + self.awaited_calls,
             usage,
             failures: u64::from(self.is_failure() && is_within_budget && !self.is_interrupted),
         }

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use convoke_agent::{ClientTool, WorkflowTool};
 use convoke_core::{Error, Message, Model, ModelParams, Runner, Tool, Toolset, Transcript};
+use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::conversation::{
     Activation, ComposedWork, InvalidComposition, InvalidMachine, Machine, MachineState, Refusal, Situation,
-    Stage, Validator, clients_of,
+    Stage, clients_of,
 };
 use crate::pack::model::{Parameters, SkillSource};
-use crate::pack::{self, AGENT, CompiledPack, CompiledPrompt, Judgement, Moment};
+use crate::pack::{AGENT, CompiledPack, CompiledPrompt, Moment};
 use crate::workflow::{Compiled, InvalidWorkflow};
 
 /// The stage on which the states of a pack speak, with the tools and the model that there are.
@@ -85,9 +86,7 @@ impl PackStage {
                 Machine::on(Arc::new(compiled.clone()), Arc::new(self))
             }
             None => match (pack.entry(), pack.only_composition()) {
-                (Some(task), _) => {
-                    Machine::on(Arc::new(Compiled::speaking(task)?), Arc::new(self)).open_ended()
-                }
+                (Some(task), _) => return self.talking(task),
                 (None, Some(name)) => {
                     self.check_function(name)?;
                     Machine::on(Arc::new(Compiled::composed(name)?), Arc::new(self))
@@ -159,7 +158,7 @@ impl PackStage {
         let policy = prompt.declared().tool_policy.as_ref();
         activation.max_rounds = policy.map(|policy| policy.max_rounds);
         activation.max_calls_per_reply = policy.map(|policy| policy.max_tool_calls_per_turn);
-        activation.validators = prompt.validators().iter().map(validator).collect();
+        activation.validators = prompt.validators().to_vec();
         Ok(activation)
     }
 
@@ -259,20 +258,8 @@ fn allows(filter: &str, name: &str, path: &str) -> bool {
 
 /// Whether a path is like a pattern, part by part.
 fn is_like(pattern: &str, path: &str) -> bool {
-    let part_is_like = |(pattern, part): (&str, &str)| {
-        let mut pieces = pattern.split('*');
-        let first = pieces.next().unwrap_or_default();
-        let Some(mut rest) = part.strip_prefix(first) else { return false };
-        let mut pieces: Vec<&str> = pieces.collect();
-        let Some(last) = pieces.pop() else { return rest.is_empty() };
-        for piece in pieces {
-            let Some(place) = rest.find(piece) else { return false };
-            rest = &rest[place + piece.len()..];
-        }
-        rest.ends_with(last)
-    };
-    pattern.split('/').count() == path.split('/').count()
-        && pattern.split('/').zip(path.split('/')).all(part_is_like)
+    let pattern = regex::escape(pattern).replace(r"\*", "[^/]*");
+    Regex::new(&format!("^{pattern}$")).is_ok_and(|pattern| pattern.is_match(path))
 }
 
 /// Skills that states of a pack take up while they speak, as whoever runs the pack has them.
@@ -350,21 +337,15 @@ fn params(parameters: Parameters) -> ModelParams {
     params.temperature = parameters.temperature;
     params.max_tokens = parameters.max_tokens;
     params.top_p = parameters.top_p;
-    let mut extra = Map::new();
-    extra.extend(parameters.top_k.map(|value| ("top_k".to_owned(), json!(value))));
-    extra.extend(parameters.frequency_penalty.map(|value| ("frequency_penalty".to_owned(), json!(value))));
-    extra.extend(parameters.presence_penalty.map(|value| ("presence_penalty".to_owned(), json!(value))));
+    let extra = [
+        ("top_k", parameters.top_k.map(|value| json!(value))),
+        ("frequency_penalty", parameters.frequency_penalty.map(|value| json!(value))),
+        ("presence_penalty", parameters.presence_penalty.map(|value| json!(value))),
+    ];
+    let extra: Map<_, _> =
+        extra.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     if !extra.is_empty() {
         params.extra = Some(Value::Object(extra));
     }
     params
-}
-
-fn validator(rule: &pack::Validator) -> Validator {
-    let own = rule.clone();
-    let check = move |text: &str| match own.judge(text) {
-        Judgement::Passed => None,
-        Judgement::Replaced(instead) | Judgement::Failed(instead) => Some(instead),
-    };
-    Validator::new(rule.direction(), check).named(rule.kind())
 }

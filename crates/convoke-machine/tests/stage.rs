@@ -79,7 +79,8 @@ async fn a_conversation_begins_where_it_is_told_and_tells_which_rules_are_broken
     let model = ScriptedModel::builder().otherwise("A lawsuit it is.").build();
     let run = async |state: &str| {
         let machine = stage(&pack, &model).machine().expect("a machine");
-        let talk = MachineState::saying("Hello").talk(Talk::Once).beginning_in(state);
+        let mut talk = MachineState::saying("Hello").talk(Talk::Once);
+        talk.entry = Some(state.to_owned());
         let mut events = Runtime::new().start(&machine.workflow(), talk).stream();
         let mut told = Vec::new();
         while let Some(event) = events.next().await {

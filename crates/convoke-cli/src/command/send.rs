@@ -4,7 +4,7 @@ use convoke_core::StoreError;
 use convoke_core::store::NewMail;
 use convoke_history::History;
 use convoke_host::HostError;
-use convoke_host::store::{check_mail, send};
+use convoke_host::store::{check_mail, send, untaken_mail};
 use serde_json::{Value, json};
 
 use crate::arguments::Send;
@@ -18,7 +18,8 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
     }
     let history = History::load(&*session.store, &record.id).await?;
-    let payload = check_mail(&history, &arguments.channel, &payload).map_err(|why| {
+    let sent = untaken_mail(&*session.store, &history, &arguments.channel).await?;
+    let payload = check_mail(&history, &sent, &arguments.channel, &payload).map_err(|why| {
         let refused = Failure::failed(format!("{why}: nothing was sent"));
         let shows = session.about("show", &record.id, "");
         refused.hint(format!("`{shows}` says what it waits for, and how that is sent"))

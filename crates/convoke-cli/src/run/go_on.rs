@@ -103,7 +103,7 @@ pub(crate) async fn go_on(
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
     session.output.notes(&notes);
     let (stream, after) = running.into_parts();
-    let (mut lost, mut told) = (Vec::new(), Vec::new());
+    let mut told = Vec::new();
     if talks {
         session.output.aside("Ctrl-D leaves it for later, /quit ends it");
     }
@@ -125,13 +125,11 @@ pub(crate) async fn go_on(
         gives_events: format == Format::Ndjson,
         has_new_mail: false,
         output: &mut *session.output,
-        notes: &mut lost,
-        told: &mut told,
+        notes: &mut told,
     };
     let given = match watch.run(stream).await {
         Ok((outcome, said)) => {
-            session.output.notes(&lost);
-            notes.extend(told.into_iter().chain(lost));
+            notes.extend(told);
             if outcome.totals.usage.is_estimated {
                 session.output.note(ESTIMATED);
                 notes.push(ESTIMATED.to_owned());

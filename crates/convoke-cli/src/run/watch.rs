@@ -64,10 +64,8 @@ pub(crate) struct Watch<'a> {
     /// How steps failed that may be tried again.
     pub(crate) failed_tries: HashMap<Path, String>,
     pub(crate) output: &'a mut Output,
-    /// What the user should know at the end.
+    /// What the user was told, for the document at the end.
     pub(crate) notes: &'a mut Vec<String>,
-    /// What the user was told meanwhile.
-    pub(crate) told: &'a mut Vec<String>,
 }
 
 /// A question being answered.
@@ -176,7 +174,7 @@ impl Watch<'_> {
             && name == CHANGES_REFUSED
             && !event.replayed
         {
-            self.notes.push(refused_changes(value));
+            self.note(refused_changes(value));
         }
         self.display.heard(&self.progress, event);
         self.tell_client(event);
@@ -235,7 +233,7 @@ impl Watch<'_> {
     fn note(&mut self, note: String) {
         self.display.step_aside();
         self.output.note(&note);
-        self.told.push(note);
+        self.notes.push(note);
     }
 
     fn give(&mut self, event: &Event) -> Result<(), Failure> {

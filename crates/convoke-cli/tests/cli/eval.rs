@@ -167,26 +167,32 @@ model:
 assertions: [ASSERTED]";
     let eval = |asserted: &str, budget: &[&str]| {
         place.write("a.scenario.yaml", scenario("a", &spec.replace("ASSERTED", asserted)));
-        let all = [&["eval", "support.pack.yaml", ".", "--id", "e"][..], budget].concat();
+        let all = [&["eval", "support.pack.yaml", "."][..], budget].concat();
         place.convoke_with(&all, &[("COLUMNS", "200")])
     };
-    let done = eval("{type: usage, params: {max_tool_calls: 1}}", &[]);
+    let done = eval("{type: usage, params: {max_tool_calls: 1}}", &["--id", "e"]);
     assert!(stdout(&done).contains("usage: it used 2 tool calls"), "{}{}", stdout(&done), stderr(&done));
-    let done = eval("{type: usage, params: {max_tool_calls: 2}}", &[]);
+    let done = eval("{type: usage, params: {max_tool_calls: 2}}", &["--id", "e"]);
     assert!(done.status.success(), "{}", stdout(&done));
-    let asserted =
-        "{type: status, params: {is: budget_exhausted}}, {type: usage, params: {max_tool_calls: 1}}";
-    let over = ["--budget", "1 tool-calls", "--id", "f"];
-    place.write("a.scenario.yaml", scenario("a", &spec.replace("ASSERTED", "")));
-    let done =
-        place.convoke_with(&[&["eval", "support.pack.yaml", "."][..], &over].concat(), &[("COLUMNS", "200")]);
-    let why = "the run is budget_exhausted: 2 calls of tools are wanted, and it may make 1";
+    let budget = ["--budget", "1 tool-calls"];
+    let last = eval("{type: usage, params: {max_tool_calls: 1}}", &budget);
+    assert!(!stdout(&last).contains("✗ usage"), "{}{}", stdout(&last), stderr(&last));
+    // What one reply asks for is asked for together, or not at all.
+    let both = "    - {tool_calls: [{name: look_up_order, arguments: {number: '7'}}, {name: look_up_order, arguments: {number: '8'}}]}\n";
+    let (before, rest) = spec.split_once("    - {").unwrap();
+    let spec = format!("{before}{both}    - All is well.\n{}", &rest[rest.find("assertions").unwrap()..]);
+    let eval = |asserted: &str| {
+        place.write("a.scenario.yaml", scenario("a", &spec.replace("ASSERTED", asserted)));
+        let all = [&["eval", "support.pack.yaml", ".", "--id", "f"][..], &budget].concat();
+        place.convoke_with(&all, &[("COLUMNS", "200")])
+    };
+    let done = eval("");
+    let why = "the run is budget_exhausted: too little of the budget of the run is left for the next calls";
     assert!(stdout(&done).contains(why), "{}{}", stdout(&done), stderr(&done));
-    place.write("a.scenario.yaml", scenario("a", &spec.replace("ASSERTED", asserted)));
-    let done =
-        place.convoke_with(&[&["eval", "support.pack.yaml", "."][..], &over].concat(), &[("COLUMNS", "200")]);
-    let seen = stdout(&done);
-    assert!(!seen.contains("✗ status") && !seen.contains("✗ usage"), "{seen}{}", stderr(&done));
+    let asserted =
+        "{type: status, params: {is: budget_exhausted}}, {type: usage, params: {max_model_calls: 1}}";
+    let seen = stdout(&eval(asserted));
+    assert!(!seen.contains("✗ status") && !seen.contains("✗ usage"), "{seen}");
 }
 
 #[test]
@@ -434,6 +440,30 @@ fn a_group_of_no_eval_and_replies_for_no_scenario_are_refused_before_anything_is
     place.write("replies.yaml", "defaultResponse: Hello.");
     let all = place.convoke(&["eval", "talk.pack.json", ".", "--replies", "replies.yaml"]);
     assert!(all.status.success(), "{}{}", stdout(&all), stderr(&all));
+}
+
+#[test]
+fn replies_beside_others_that_are_for_no_scenario_are_noticed() {
+    let place = Place::empty();
+    talk(&place, "turns: [{content: Hi}]");
+    place.write("greet.scenario.yaml", scenario("greet", "turns: [{content: Hi}]"));
+    let eval = |replies: &str, files: &[&str]| {
+        place.write("replies.yaml", replies);
+        let words = [&["eval", "talk.pack.json", "--replies", "replies.yaml"][..], files].concat();
+        place.convoke(&words)
+    };
+    let hello = "{turns: {1: Hello you.}}";
+    let misspelt =
+        eval(&format!("scenarios: {{talk: {hello}, geret: {hello}}}\ndefaultResponse: Hello."), &["."]);
+    assert!(!misspelt.status.success() && !place.file().exists(), "{}", stdout(&misspelt));
+    let why = "the replies for `geret` are for no scenario here; did you mean `greet`?";
+    assert!(stderr(&misspelt).contains(why), "{}", stderr(&misspelt));
+    // A file may have replies for more than is run, also for what is called alike.
+    let part =
+        eval(&format!("scenarios: {{talk: {hello}, talk2: {hello}, buy: {hello}}}"), &["talk.scenario.yaml"]);
+    assert!(part.status.success(), "{}{}", stdout(&part), stderr(&part));
+    let told = "of `--replies`, what is for no scenario here is not used: talk2, buy";
+    assert!(stderr(&part).contains(told), "{}", stderr(&part));
 }
 
 #[test]

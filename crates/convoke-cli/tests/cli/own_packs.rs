@@ -171,6 +171,106 @@ fn a_result_without_an_id_belongs_to_the_call_that_waits_when_it_is_sent() {
     assert!(stdout(&place.convoke(&["questions"])).contains("? price_of"));
 }
 
+/// A pack whose model asks a client for two things at once, and then for a third.
+fn two_calls(place: &Place) -> [&'static str; 6] {
+    place.write(
+        "shop.pack.json",
+        r#"{"id": "shop", "name": "Shop", "version": "1.0.0",
+            "template_engine": {"version": "v1", "syntax": "{{variable}}"},
+            "tools": {"look": {"name": "look", "description": "Looks"}},
+            "prompts": {"sell": {"id": "sell", "name": "Sell", "version": "1.0.0", "system_template": "Sell.", "tools": ["look"]}}}"#,
+    );
+    place.write(
+        "shop.toml",
+        r#"[[rule]]
+when.tool_result_contains = "last"
+reply = "All is here."
+[[rule]]
+when.has_tool_result = true
+reply = { tool_calls = [{ id = "c", name = "look", arguments = {} }] }
+[[rule]]
+reply = { tool_calls = [{ id = "a", name = "look", arguments = {} }, { id = "b", name = "look", arguments = {} }] }
+"#,
+    );
+    ["run", "shop.pack.json", "-m", "scripted/shop.toml", "--no-input", "--id=s"]
+}
+
+#[test]
+fn a_result_without_an_id_belongs_to_the_only_call_that_has_none_yet() {
+    let place = Place::empty();
+    let waits = place.convoke(&[&two_calls(&place)[..], &["-i", "message=look"]].concat());
+    assert_eq!(waits.status.code(), Some(5), "{}", stderr(&waits));
+    let send = |payload: &str| place.convoke(&["send", "s", "tool_results", payload]);
+    let both = stderr(&send(r#"{"content": 1}"#));
+    assert!(both.contains("`a` (look), `b` (look)"), "{both}");
+    assert!(send(r#"{"call_id": "a", "content": 1}"#).status.success());
+    assert!(send(r#"{"content": 2}"#).status.success(), "`b` is the only one that has no result");
+    let none = send(r#"{"content": 3}"#);
+    assert_eq!(none.status.code(), Some(1));
+    let why = "every call that waits for a result has been sent one: nothing was sent";
+    assert!(stderr(&none).contains(why), "{}", stderr(&none));
+    let run_id = "s".parse().unwrap();
+    let mail = crate::place::wait(place.store().mail(&run_id, "tool_results", 0, 9)).unwrap();
+    let ids: Vec<Value> = mail.iter().map(|mail| mail.read::<Value>().unwrap()["call_id"].clone()).collect();
+    assert_eq!(ids, ["a", "b"]);
+}
+
+#[test]
+fn calls_that_a_client_executes_count_against_the_budget_of_a_run() {
+    let place = Place::empty();
+    let words = two_calls(&place);
+    let run = |id: &str, budget: &str| {
+        let more = [id, "-i", "message=look", "--budget", budget];
+        place.convoke(&[&words[..5], &more].concat())
+    };
+    let refused = run("--id=one", "1 tool-calls");
+    assert_eq!(refused.status.code(), Some(7), "{}", stderr(&refused));
+    let told = stderr(&refused);
+    assert!(told.contains("is left for the next calls: 1 of 1 tool calls, and they are 2"), "{told}");
+    assert!(!told.contains("a client is to make this call"), "{told}");
+    // They count once, however often the run is gone on with.
+    let waits = run("--id=two", "2 tool-calls");
+    assert_eq!(waits.status.code(), Some(5), "{}", stderr(&waits));
+    for id in ["a", "b"] {
+        sent(
+            &place,
+            &["send", "two", "tool_results", &format!(r#"{{"call_id": "{id}", "content": "here"}}"#)],
+        );
+        let code = if id == "a" { 5 } else { 7 };
+        let goes_on = place.convoke(&["resume", "two", "--no-input"]);
+        assert_eq!(goes_on.status.code(), Some(code), "{id}: {}", stderr(&goes_on));
+    }
+    let shown: Value = serde_json::from_slice(&place.convoke(&["show", "two", "--json"]).stdout).unwrap();
+    assert_eq!(shown["run"]["spent"]["tool_calls"], 2, "{shown}");
+    let raised = place.convoke(&["resume", "two", "--no-input", "--budget", "3 tool-calls"]);
+    assert_eq!(raised.status.code(), Some(5), "{}", stderr(&raised));
+    sent(&place, &["send", "two", "tool_results", r#"{"content": "the last"}"#]);
+    assert_eq!(resumed(&place, "two"), (Some(5), "All is here.".to_owned()));
+}
+
+#[test]
+fn an_event_that_was_passed_over_is_told_once() {
+    let place = Place::empty();
+    place.write(
+        "desk.pack.json",
+        r#"{"id": "desk", "name": "Desk", "version": "1.0.0",
+            "template_engine": {"version": "v1", "syntax": "{{variable}}"},
+            "prompts": {"p": {"id": "p", "name": "P", "version": "1.0.0", "system_template": "Wait."}},
+            "workflow": {"version": 2, "entry": "desk", "states": {
+                "desk": {"prompt_task": "p", "orchestration": "external", "on_event": {"SentBack": "desk", "Accepted": "end"}},
+                "end": {"prompt_task": "p", "terminal": true}}}}"#,
+    );
+    place.write("m.toml", "[[rule]]\nreply = \"Hm.\"\n");
+    let waits = place.convoke(&["run", "desk.pack.json", "-m", "scripted/m.toml", "--no-input", "--id", "d"]);
+    assert_eq!(waits.status.code(), Some(5), "{}", stderr(&waits));
+    for event in ["SentBack", "Accepted"] {
+        sent(&place, &["send", "d", event]);
+    }
+    let told = stderr(&place.convoke(&["resume", "d", "--no-input"]));
+    let once = "`Accepted` is passed over: it was sent before `desk` was entered";
+    assert_eq!(told.matches(once).count(), 1, "{told}");
+}
+
 #[test]
 fn whoever_goes_on_with_a_composition_that_failed_asks_its_client_again() {
     let place = Place::empty();
@@ -179,7 +279,9 @@ fn whoever_goes_on_with_a_composition_that_failed_asks_its_client_again() {
     sent(&place, &["send", "d", "tool_results/final", r#"{"content": "no such page", "is_error": true}"#]);
     let failed = place.convoke(&["resume", "d", "--no-input"]);
     assert!(
-        failed.status.code() == Some(1) && stderr(&failed).contains("no such page"),
+        failed.status.code() == Some(1)
+            && stderr(&failed).contains("a client reported that `fetch` failed: no such page")
+            && !stderr(&failed).contains("not what is expected"),
         "{}",
         stderr(&failed)
     );

@@ -66,6 +66,22 @@ fn what_is_sent_is_kept_and_it_is_said_what_becomes_of_it() {
     );
 }
 
+/// Builds before notes of keys were kept sent only the mail itself.
+#[test]
+fn a_key_that_an_earlier_build_has_used_is_refused_for_anything_else() {
+    let place = waiting(for_letters());
+    let run = "order-1".parse().unwrap();
+    let earlier = convoke_core::store::NewMail::json("letters", &json!({"pizza": 2})).unwrap().key("k");
+    assert!(wait(place.store().post(&run, earlier)).unwrap().is_new);
+    let elsewhere = place.convoke(&["send", "order-1", "others", r#"{"pizza": 2}"#, "--key", "k"]);
+    assert_eq!(elsewhere.status.code(), Some(1), "{}", stderr(&elsewhere));
+    let why = "was sent something else on `letters` with the key `k`";
+    assert!(stderr(&elsewhere).contains(why), "{}", stderr(&elsewhere));
+    assert!(wait(place.store().mail(&run, "others", 0, 9)).unwrap().is_empty());
+    let again = place.convoke(&["send", "order-1", "letters", r#"{"pizza": 2}"#, "--key", "k", "--json"]);
+    assert_eq!(document(&again)["is_new"], json!(false), "what was refused has not taken the key");
+}
+
 #[test]
 fn what_cannot_be_sent_is_refused_with_what_to_do() {
     let place = waiting(for_letters());

@@ -187,11 +187,17 @@ impl BudgetExhausted {
         let (owner, limit) = (owner.in_words(), self.amount(*limit));
         match self.needed {
             None => format!("the budget of {owner} is used up: {} of {limit}", self.number(*used)),
-            Some(needed) => format!(
-                "too little of the budget of {owner} is left for the next call: {} of {limit}, and the call takes at least {}",
-                self.number(self.limit.saturating_sub(*used)),
-                self.number(needed),
-            ),
+            Some(needed) => {
+                let (next, takes) = match self.resource {
+                    Resource::ToolCalls | Resource::CallsOf(_) => ("calls", "they are"),
+                    _ => ("call", "the call takes at least"),
+                };
+                format!(
+                    "too little of the budget of {owner} is left for the next {next}: {} of {limit}, and {takes} {}",
+                    self.number(self.limit.saturating_sub(*used)),
+                    self.number(needed),
+                )
+            }
         }
     }
 

@@ -36,7 +36,8 @@ pub(crate) struct Charge<'a> {
     pub(crate) model_calls: u64,
     pub(crate) tokens: u64,
     pub(crate) cost: Money,
-    pub(crate) tool: Option<&'a str>,
+    /// The tools that are called, once for each call.
+    pub(crate) tools: &'a [&'a str],
     pub(crate) turns: u64,
 }
 
@@ -45,8 +46,8 @@ impl<'a> Charge<'a> {
         Self { model_calls: 1, tokens, cost, ..Self::default() }
     }
 
-    pub(crate) fn tool(name: &'a str) -> Self {
-        Self { tool: Some(name), ..Self::default() }
+    pub(crate) fn tools(tools: &'a [&'a str]) -> Self {
+        Self { tools, ..Self::default() }
     }
 
     pub(crate) fn turn() -> Self {
@@ -191,10 +192,12 @@ impl Budget {
         if charge.model_calls > 0 && cost_limit.is_some_and(|limit| used.cost.as_micros() >= limit) {
             check(Resource::Cost, cost_limit, used.cost.as_micros(), 1)?;
         }
-        if let Some(tool) = charge.tool {
-            check(Resource::ToolCalls, limits.tool_calls, used.tool_calls, 1)?;
-            let of_this = used.per_tool.get(tool).copied().unwrap_or(0);
-            check(Resource::CallsOf(tool.to_owned()), limits.per_tool.get(tool).copied(), of_this, 1)?;
+        check(Resource::ToolCalls, limits.tool_calls, used.tool_calls, charge.tools.len() as u64)?;
+        for tool in charge.tools {
+            let more = charge.tools.iter().filter(|other| *other == tool).count() as u64;
+            let of_this = used.per_tool.get(*tool).copied().unwrap_or(0);
+            let limit = limits.per_tool.get(*tool).copied();
+            check(Resource::CallsOf((*tool).to_owned()), limit, of_this, more)?;
         }
         Ok(())
     }
@@ -210,9 +213,9 @@ impl BudgetUsage {
         self.tokens = self.tokens.saturating_add(charge.tokens);
         self.cost += charge.cost;
         self.turns += charge.turns;
-        if let Some(tool) = charge.tool {
+        for tool in charge.tools {
             self.tool_calls += 1;
-            *self.per_tool.entry(tool.to_owned()).or_default() += 1;
+            *self.per_tool.entry((*tool).to_owned()).or_default() += 1;
         }
     }
 }
@@ -242,16 +245,31 @@ mod tests {
     fn what_is_used_counts_for_every_limit_and_the_last_one_that_fits_is_let_through() {
         let limits = Limits::default().tool_calls(3).calls_of("look", 2).turns(1);
         let budget = Budget::new(Path::from("main"), limits, None);
-        assert!(budget.take(&Charge::tool("look")).is_ok() && budget.take(&Charge::tool("look")).is_ok());
+        assert!(
+            budget.take(&Charge::tools(&["look"])).is_ok() && budget.take(&Charge::tools(&["look"])).is_ok()
+        );
         assert_eq!(budget.remaining(&Resource::CallsOf("look".into())), Some(0));
         assert_eq!(budget.used_up(), None, "other tools may be called");
-        let refused = budget.take(&Charge::tool("look")).unwrap_err();
+        let refused = budget.take(&Charge::tools(&["look"])).unwrap_err();
         assert_eq!((refused.resource, refused.limit, refused.used), (Resource::CallsOf("look".into()), 2, 2));
-        assert!(budget.take(&Charge::tool("go")).is_ok());
+        assert!(budget.take(&Charge::tools(&["go"])).is_ok());
         assert_eq!(budget.used_up().map(|up| up.resource), Some(Resource::ToolCalls));
-        assert_eq!(budget.take(&Charge::tool("go")).unwrap_err().resource, Resource::ToolCalls);
+        assert_eq!(budget.take(&Charge::tools(&["go"])).unwrap_err().resource, Resource::ToolCalls);
         assert!(budget.take(&Charge::turn()).is_ok(), "a turn is no call");
         assert_eq!(budget.take(&Charge::turn()).unwrap_err().resource, Resource::Turns);
+    }
+
+    #[test]
+    fn calls_that_are_asked_for_together_are_all_charged_or_none_of_them() {
+        let limits = Limits::default().tool_calls(3).calls_of("look", 1);
+        let budget = Budget::new(Path::from("main"), limits, None);
+        let both = budget.take(&Charge::tools(&["look", "look"])).unwrap_err();
+        assert_eq!((both.resource, both.used, both.needed), (Resource::CallsOf("look".into()), 0, Some(2)));
+        assert!(budget.take(&Charge::tools(&["look", "go"])).is_ok());
+        let both = budget.take(&Charge::tools(&["go", "go"])).unwrap_err();
+        assert_eq!((&both.resource, both.used, both.needed), (&Resource::ToolCalls, 2, Some(2)));
+        assert!(both.to_string().contains("the next calls: 1 of 3 tool calls, and they are 2"), "{both}");
+        assert!(budget.take(&Charge::tools(&["go"])).is_ok(), "what was refused took nothing");
     }
 
     #[test]
@@ -260,9 +278,9 @@ mod tests {
         assert!(budget.take(&Charge::model(1, Money::from_micros(10))).is_ok(), "exactly what there is");
         let unpriced = budget.take(&Charge::model(1, Money::ZERO)).unwrap_err();
         assert_eq!((unpriced.resource, unpriced.used, unpriced.needed), (Resource::Cost, 10, None));
-        assert!(budget.take(&Charge::tool("look")).is_ok() && budget.take(&Charge::turn()).is_ok());
+        assert!(budget.take(&Charge::tools(&["look"])).is_ok() && budget.take(&Charge::turn()).is_ok());
         budget.charge(&Charge::model(1, Money::from_micros(5)));
-        assert!(budget.take(&Charge::tool("look")).is_ok(), "it costs nothing, whatever was overdrawn");
+        assert!(budget.take(&Charge::tools(&["look"])).is_ok(), "it costs nothing, whatever was overdrawn");
         let new = Budget::new(Path::from("main"), Limits::default().cost(Money::from_micros(10)), None);
         let dear = new.take(&Charge::model(1, Money::from_micros(11))).unwrap_err();
         assert_eq!((dear.used, dear.needed), (0, Some(11)), "there is something left, but too little");

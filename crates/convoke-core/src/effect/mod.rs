@@ -6,6 +6,7 @@
 //! [`Divergence`](crate::Divergence), never a silent second call.
 
 mod ask;
+mod awaited_calls;
 mod clock;
 mod continue_with;
 mod custom;
@@ -27,6 +28,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use awaited_calls::AwaitedCalls;
 pub use custom::CustomEffect;
 pub(crate) use decision::LeafProgress;
 pub use decision::PendingDecision;
@@ -286,8 +288,7 @@ impl<'a> NumberedEffect<'a> {
             }
             _ => Past::Unknown,
         };
-        let may_go_on = journal.is_live() && self.scope.node.replay.get().is_none();
-        if !may_go_on && !matches!(past, Past::Finished(_)) {
+        if !self.may_go_on() && !matches!(past, Past::Finished(_)) {
             return Err(Error::NotRecorded {
                 path: self.path.clone(),
                 ordinal: self.ordinal,
@@ -295,6 +296,12 @@ impl<'a> NumberedEffect<'a> {
             });
         }
         Ok(past)
+    }
+
+    /// Whether what the journal does not know may happen.
+    fn may_go_on(&self) -> bool {
+        let is_live = self.scope.journal().is_none_or(RunJournal::is_live);
+        is_live && self.scope.node.replay.get().is_none()
     }
 
     fn compare(&self, recorded: Option<&Entry>, request: impl FnOnce() -> String) -> Result<(), Error> {

@@ -7,13 +7,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{NumberedEffect, Past};
+use super::{AwaitedCalls, NumberedEffect, Past};
 use crate::event::EventKind;
 use crate::intercept::{EffectRequest, Labels};
 use crate::journal::{Attachments, RunJournal};
 use crate::run::{EarlierOutcome, WaitCondition};
 use crate::store::{Mail, must_be_channel};
-use crate::{ComposingScope, Digest, EffectKind, Error, Path, Phase, RecordedError, Scope, Timestamp};
+use crate::{ComposingScope, Error, Path, Phase, RecordedError, Scope, Timestamp};
 
 /// Mail that a run has taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct ReceivedMail<T = Value> {
     /// Its number in the store.
     pub number: u64,
 }
+
+/// Says whether mail is what is waited for, and otherwise what the wait fails by.
+pub(super) type Accept<'a> = dyn Fn(&ReceivedMail) -> Result<(), Error> + Sync + 'a;
 
 impl Scope {
     /// Takes the next thing the run was [sent](crate::Store::post) on a channel, and waits for it if there is none yet. **Durable**:
@@ -66,7 +69,27 @@ impl Scope {
         channel: &str,
         expected: Value,
     ) -> Result<ReceivedMail<T>, Error> {
-        let effect = self.number_act(EffectKind::Receive, Digest::of_parts(&[channel.as_bytes()]));
+        let accept = |mail: &ReceivedMail| match T::deserialize(&mail.payload) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(unexpected(channel, mail.number, &mail.sender, &error)),
+        };
+        let wait = self.composing().await_calls(channel, &[]);
+        let ReceivedMail { payload, sender, at, number } = self.receive_as(wait, expected, &accept).await?;
+        match T::deserialize(payload) {
+            Ok(payload) => Ok(ReceivedMail { payload, sender, at, number }),
+            // It was something else that was expected when it was taken.
+            Err(error) => Err(unexpected(channel, number, &sender, &error)),
+        }
+    }
+
+    /// Takes what is waited for; what `accept` does not take fails the wait.
+    pub(super) async fn receive_as(
+        &self,
+        wait: AwaitedCalls<'_>,
+        expected: Value,
+        accept: &Accept<'_>,
+    ) -> Result<ReceivedMail, Error> {
+        let AwaitedCalls { effect, channel, charged } = wait;
         let past = effect.past::<ReceivedMail>(|| channel.to_owned())?;
         let replayed = matches!(past, Past::Finished(_));
         let received = match past {
@@ -77,14 +100,22 @@ impl Scope {
                     let words = "a run is sent things through a store: give the runtime one with `Runtime::builder().store(…)`";
                     return Err(Error::Refused(words.into()));
                 };
-                if matches!(unfinished, Past::Unknown) {
-                    let request = StoredReceive {
-                        keyed_as: effect.keyed_as.clone(),
-                        expected,
-                        ..StoredReceive::for_mail_on(channel)
-                    };
-                    let request = serde_json::to_vec(&request)?;
-                    effect.append(Phase::Started, Some(request.into()), None, Attachments::default());
+                let request = |calls| {
+                    let keyed_as = effect.keyed_as.clone();
+                    let wait =
+                        StoredReceive { keyed_as, expected, calls, ..StoredReceive::for_mail_on(channel) };
+                    serde_json::to_vec(&wait)
+                };
+                match (charged, unfinished) {
+                    (Err(exhausted), _) => {
+                        let refused = Err(Error::Budget(Box::new(exhausted)));
+                        return effect.finish(Some(request(None)?.into()), refused, Attachments::default());
+                    }
+                    (Ok(calls), Past::Unknown) => {
+                        let request = Some(request(calls)?.into());
+                        effect.append(Phase::Started, request, None, Attachments::default());
+                    }
+                    (Ok(_), _) => {}
                 }
                 let denied = effect.denied(&EffectRequest::Receive { channel }).await?;
                 match (denied, effect.earlier()) {
@@ -94,7 +125,7 @@ impl Scope {
                     (None, EarlierOutcome::Done(received)) => {
                         effect.finish(None, Ok(serde_json::from_slice(&received)?), Attachments::default())?
                     }
-                    (None, _) => self.await_mail::<T>(journal, &effect, channel).await?,
+                    (None, _) => self.await_mail(journal, &effect, channel, accept).await?,
                 }
             }
         };
@@ -104,19 +135,15 @@ impl Scope {
             self.emit_as(EventKind::MailReceived { channel: channel.to_owned(), sender, payload }, replayed)
                 .await;
         }
-        let ReceivedMail { payload, sender, at, number } = received;
-        match T::deserialize(payload) {
-            Ok(payload) => Ok(ReceivedMail { payload, sender, at, number }),
-            // It was something else that was expected when it was taken.
-            Err(error) => Err(unexpected(channel, number, &sender, &error)),
-        }
+        Ok(received)
     }
 
-    async fn await_mail<T: DeserializeOwned>(
+    async fn await_mail(
         &self,
         journal: &RunJournal,
         effect: &NumberedEffect<'_>,
         channel: &str,
+        accept: &Accept<'_>,
     ) -> Result<ReceivedMail, Error> {
         let store = journal.store();
         let mut watch = store.watch(Some(self.run_id()));
@@ -136,7 +163,7 @@ impl Scope {
                 }
                 // Somebody else in this run may have been faster; nothing comes between taking it and writing that down.
                 if journal.mailbox.take(channel, mail.number) {
-                    return take::<T>(effect, channel, &mail, judged);
+                    return take(effect, channel, mail.number, judged, accept);
                 }
             }
             if journal.mailbox.seen(channel) != seen {
@@ -180,17 +207,14 @@ impl ComposingScope<'_> {
 
 /// Takes mail down as taken. What is not what is expected is taken too, and is what the effect failed by: a run that is resumed
 /// goes on with the next.
-fn take<T: DeserializeOwned>(
+fn take(
     effect: &NumberedEffect<'_>,
     channel: &str,
-    mail: &Mail,
+    number: u64,
     (judged, labels): (Result<ReceivedMail, Error>, Labels),
+    accept: &Accept<'_>,
 ) -> Result<ReceivedMail, Error> {
-    let number = mail.number;
-    let expected = judged.and_then(|received| match T::deserialize(&received.payload) {
-        Ok(_) => Ok(received),
-        Err(error) => Err(unexpected(channel, number, &received.sender, &error)),
-    });
+    let expected = judged.and_then(|received| accept(&received).map(|()| received));
     let attached = Attachments { labels, ..Attachments::default() };
     let refused = match &expected {
         Ok(_) => None,
@@ -234,11 +258,21 @@ pub(crate) struct StoredReceive {
     /// What is waited for, for whoever looks; null if nobody said.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     expected: Value,
+    /// The tools whose calls, made elsewhere, were counted when this wait began. Not there where none are waited for, nor in journals of
+    /// earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) calls: Option<Vec<String>>,
 }
 
 impl StoredReceive {
     fn for_mail_on(channel: &str) -> Self {
-        Self { channel: channel.to_owned(), refused: None, keyed_as: None, expected: Value::Null }
+        Self {
+            channel: channel.to_owned(),
+            refused: None,
+            keyed_as: None,
+            expected: Value::Null,
+            calls: None,
+        }
     }
 }
 

@@ -100,8 +100,13 @@ impl Scope {
             },
             Some(EffectKind::Tool) if slot.finished.is_some_and(Entry::was_made) => {
                 if let Ok(StoredToolRequest { tool }) = serde_json::from_slice(request) {
-                    self.count_attempts(slot.attempts, &Charge::tool(&tool));
+                    self.count_attempts(slot.attempts, &Charge::tools(&[&tool]));
                 }
+            }
+            Some(EffectKind::Receive) => {
+                let called = slot.started.map(Entry::awaited_calls).unwrap_or_default();
+                let called: Vec<&str> = called.iter().map(String::as_str).collect();
+                self.count_attempts(slot.attempts, &Charge::tools(&called));
             }
             _ => {}
         }

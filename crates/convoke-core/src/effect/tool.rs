@@ -201,7 +201,8 @@ impl Scope {
                 Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
                 past => past?,
             };
-        let charge = Charge::tool(spec.name());
+        let called = [spec.name()];
+        let charge = Charge::tools(&called);
         let in_doubt = match past {
             Past::Finished((recorded, entry)) => {
                 let was_made = recorded.was_made();
@@ -226,7 +227,7 @@ impl Scope {
             Past::InDoubt => true,
             Past::Unknown => {
                 // It failed the run before, and is made anew.
-                (0..effect.attempts()).for_each(|_| self.count_tool_call(&charge));
+                (0..effect.attempts()).for_each(|_| self.count_calls(&charge));
                 false
             }
         };
@@ -279,7 +280,7 @@ impl Scope {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
                 effect.keep_for_later(EarlierOutcome::Begun);
                 effect.start(request, Attachments::default()).await?;
-                self.count_tool_call(&charge);
+                self.count_calls(&charge);
             }
             return self.call_tool(tool, (call, &outward), effect, None, &prepared).await;
         }
@@ -384,11 +385,12 @@ impl Scope {
 
     /// Counts a call as often as it was made: one that was interrupted may have taken effect, and been made again.
     pub(super) fn count_attempts(&self, attempts: u32, charge: &Charge<'_>) {
-        (0..attempts.max(1)).for_each(|_| self.count_tool_call(charge));
+        (0..attempts.max(1)).for_each(|_| self.count_calls(charge));
     }
 
-    fn count_tool_call(&self, charge: &Charge<'_>) {
-        self.node.run.count_tool_call();
+    /// Counts calls that were made.
+    pub(super) fn count_calls(&self, charge: &Charge<'_>) {
+        charge.tools.iter().for_each(|_| self.node.run.count_tool_call());
         if let Some(budget) = &self.node.budget {
             budget.charge(charge);
         }

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{RecordedCall, STEP_TIMEOUT};
+use crate::budget::BudgetExhausted;
+use crate::effect::StoredReceive;
 use crate::error::RecordedError;
 use crate::intercept::Labels;
 use crate::{Digest, Error, Path, RunId, Timestamp};
@@ -176,9 +178,24 @@ impl Entry {
 
     /// The scope whose time was up, if that is how the effect ended.
     pub(crate) fn limit_out_of_time(&self) -> Option<Path> {
+        match self.error()? {
+            RecordedError::TimedOut(timed_out) => Some(timed_out.owner),
+            _ => None,
+        }
+    }
+
+    /// The limit that the effect did not fit into, if that is how it ended.
+    pub(crate) fn exhausted_budget(&self) -> Option<BudgetExhausted> {
+        match self.error()? {
+            RecordedError::Budget(exhausted) => Some(exhausted),
+            _ => None,
+        }
+    }
+
+    fn error(&self) -> Option<RecordedError> {
         let outcome = self.outcome.as_deref().filter(|_| self.has_failed())?;
         match serde_json::from_slice::<RecordedOutcome<serde::de::IgnoredAny>>(outcome) {
-            Ok(RecordedOutcome::Err(RecordedError::TimedOut(timed_out))) => Some(timed_out.owner),
+            Ok(RecordedOutcome::Err(error)) => Some(error),
             _ => None,
         }
     }
@@ -219,6 +236,17 @@ impl Entry {
         let outcome = self.outcome.as_deref().filter(|_| is_call).unwrap_or_default();
         let end = serde_json::from_slice::<RecordedOutcome<CallEnd>>(outcome);
         matches!(end, Ok(RecordedOutcome::Ok(CallEnd { is_error: true, denied: false, refused: false })))
+    }
+}
+
+impl Entry {
+    /// Returns the tools whose calls are made elsewhere and counted with this entry, at which the run began to
+    /// [wait](crate::AwaitedCalls) for what they give; one name for each call.
+    #[must_use]
+    pub fn awaited_calls(&self) -> Vec<String> {
+        let is_wait = self.effect == EffectKind::Receive && self.phase == Phase::Started;
+        let request = self.request.as_deref().filter(|_| is_wait).unwrap_or_default();
+        serde_json::from_slice::<StoredReceive>(request).ok().and_then(|wait| wait.calls).unwrap_or_default()
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn totals_with(mut totals: Totals, entries: &[Entry]) -> Totals {
                 _ => {}
             },
             (EffectKind::Tool, Phase::Superseded) => drop(begun.remove(&address)),
+            (EffectKind::Receive, Phase::Started) => totals.tool_calls += entry.awaited_calls().len() as u64,
             _ => {}
         }
     }
@@ -88,6 +89,21 @@ mod tests {
             let journal: Vec<_> = entries.iter().map(of).collect();
             assert_eq!(totals_of(&journal).tool_calls, calls, "{entries:?}");
         }
+    }
+
+    #[test]
+    fn calls_that_are_made_elsewhere_count_where_they_are_waited_for_first() {
+        let waits = |request: &'static str| Entry {
+            request: Some(request.into()),
+            ..entry(EffectKind::Receive, Phase::Started, "")
+        };
+        let journal = [
+            waits(r#"{"channel":"results","calls":["look","look"]}"#),
+            entry(EffectKind::Receive, Phase::Finished, r#"{"ok":{"payload":1,"at":0,"number":1}}"#),
+            waits(r#"{"channel":"results"}"#),
+            waits(r#"{"channel":"results","calls":["go"]}"#),
+        ];
+        assert_eq!(totals_of(&journal).tool_calls, 3);
     }
 
     #[test]

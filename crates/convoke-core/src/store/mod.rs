@@ -105,6 +105,13 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>>;
 
+    /// What a run was sent under a key, on whatever channels, in order.
+    fn mail_by_key<'a>(
+        &'a self,
+        run: &'a RunId,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>>;
+
     /// Runs that can go on by a time and that nobody holds, the earliest first, at most `limit`: suspended ones, when what they
     /// [wait](WaitConditions) for has come, or their question is settled, or the time is there; and those that are said to be running, because
     /// whoever worked on them is gone. A [fork](NewRun::forked_from) that nobody has claimed since it was made is not among them: it

@@ -15,7 +15,7 @@ use crate::pack::PROMPT;
 const OWN_GROUPS: [&str; 3] = ["default", "fast-running", "long-running"];
 
 impl EvalOptions {
-    /// Checks that there are evals of every group that is asked for, and replies for any of the scenarios.
+    /// Checks that there are evals of every group that is asked for, and replies for any of the scenarios, none of which is misspelt.
     pub(super) fn check(&self, loaded: &LoadedFile, scenarios: &[LoadedScenario]) -> Result<(), HostError> {
         let definition = loaded.valid()?;
         let mut known: BTreeSet<String> = OWN_GROUPS.map(str::to_owned).into();
@@ -31,16 +31,21 @@ impl EvalOptions {
         let names = scenarios.iter().map(|given| Ok(given.valid()?.name.as_str()));
         let names: Vec<&str> = names.collect::<Result<_, HostError>>()?;
         let theirs: Vec<&str> = replies.scenarios().collect();
-        if theirs.iter().any(|name| names.contains(name)) {
-            return Ok(());
-        }
-        match theirs.first() {
-            Some(first) => {
-                let near = |name: &&&str| nearest(name, names.iter().copied()).is_some();
-                let name = theirs.iter().find(near).unwrap_or(first);
+        // Whoever has replies of its own is not the one that others are meant for: a file may have them for more than is run here.
+        let without: Vec<&str> = names.iter().copied().filter(|name| !theirs.contains(name)).collect();
+        let mut others = theirs.iter().copied().filter(|name| !names.contains(name));
+        let misspelt = others.clone().find(|name| nearest(name, without.iter().copied()).is_some());
+        let is_for_none = without.len() == names.len();
+        match misspelt.or_else(|| others.next().filter(|_| is_for_none)) {
+            Some(name) if is_for_none => {
                 let problem = format!("the replies are for no scenario here, but for `{name}`");
                 Err(nothing_chosen(problem, name, &names))
             }
+            Some(name) => {
+                let problem = format!("the replies for `{name}` are for no scenario here");
+                Err(nothing_chosen(problem, name, &without))
+            }
+            None if !is_for_none => Ok(()),
             // What is said by default is for all of them.
             None if names.iter().any(|name| replies.of(name).is_some()) => Ok(()),
             None => {
@@ -48,6 +53,13 @@ impl EvalOptions {
                 Err(HostError::NothingChosen { problem: problem.to_owned() })
             }
         }
+    }
+
+    /// Returns the names in the file of replies that are those of no scenario here.
+    pub fn unused_replies(&self, scenarios: &[LoadedScenario]) -> Vec<&str> {
+        let is_here =
+            |name: &str| scenarios.iter().any(|given| given.valid().is_ok_and(|one| one.name == name));
+        self.replies.iter().flat_map(|replies| replies.scenarios()).filter(|name| !is_here(name)).collect()
     }
 }
 

@@ -12,8 +12,8 @@ use serde_json::Value;
 /// Why a run was cancelled that the scenario had nothing for begins like this.
 pub(super) const UNANSWERED: &str = "the scenario has nothing more for it: ";
 
-/// Why a run was cancelled that used more than it may begins like this.
-pub(super) const OVERDRAWN: &str = "the budget is used up: ";
+/// Why evals of earlier builds cancelled a run that had used more than it may begins like this.
+const OVERDRAWN: &str = "the budget is used up: ";
 
 /// What a workflow tells when it enters a state.
 const ENTERED: &str = "workflow.state_entered";
@@ -46,7 +46,7 @@ pub(super) fn observation(
         error,
         usage: ObservedUsage {
             model_calls: spent.model_calls,
-            tool_calls: spent.tool_calls + client_calls(&history.effects).len() as u64,
+            tool_calls: spent.tool_calls,
             tokens: spent.usage.total_tokens(),
             input_tokens: spent.usage.input_tokens,
             output_tokens: spent.usage.output_tokens,

@@ -8,7 +8,7 @@ use convoke_eval::scenario::TurnInput;
 use convoke_history::{Detail, Effect, History};
 use serde_json::json;
 
-use super::observe::{client_calls as executed, replies};
+use super::observe::replies;
 use super::person::is_turn;
 use super::trial::Trial;
 use crate::HostError;
@@ -18,8 +18,6 @@ use crate::store::client_calls;
 pub(super) enum Next {
     /// It goes on with what was sent. So many replies models have given by now.
     GoOn(usize),
-    /// It may not make the calls that it waits for, and why.
-    Overdrawn(String),
     /// The scenario has nothing for it, and why.
     Stuck(String),
 }
@@ -69,9 +67,6 @@ impl Trial<'_> {
     /// Sends what the client makes of the calls that are waited for.
     async fn give_results(&self, store: &Arc<dyn Store>, history: &History) -> Result<Next, HostError> {
         let replies = replies(&history.effects).count();
-        if let Some(why) = self.overdrawn(history) {
-            return Ok(Next::Overdrawn(why));
-        }
         let mut unknown = Vec::new();
         for awaited in history.awaited() {
             let received =
@@ -98,15 +93,6 @@ impl Trial<'_> {
             true => Next::GoOn(replies),
             false => Next::Stuck(format!("`tools` does not say what a call gives: {}", unknown.join("; "))),
         })
-    }
-    /// Why the calls that are waited for may not be made: those of a client count like any other.
-    fn overdrawn(&self, history: &History) -> Option<String> {
-        let most = self.host.limits(self.options.limits.as_ref()).tool_calls?;
-        let awaited = history.awaited();
-        let wanted: usize = awaited.iter().filter_map(client_calls).map(|calls| calls.calls.len()).sum();
-        let made = history.spent().tool_calls + executed(&history.effects).len() as u64;
-        let all = made + wanted as u64;
-        (all > most).then(|| format!("{all} calls of tools are wanted, and it may make {most}"))
     }
 }
 

@@ -16,7 +16,7 @@ use convoke_goals::Values;
 use convoke_history::History;
 
 use super::models::brought;
-use super::observe::{OVERDRAWN, UNANSWERED, observation, replies};
+use super::observe::{UNANSWERED, observation, replies};
 use super::person::Person;
 use super::supply::Next;
 use super::tools::ScenarioTool;
@@ -41,7 +41,7 @@ const NOT_BEGUN: &str = "not_begun";
 enum DriveEnd {
     /// It is over.
     Over,
-    /// The scenario has nothing for it, or it may use no more.
+    /// The scenario has nothing for it.
     Stuck(String),
     /// Somebody else has gone on with it meanwhile.
     Outpaced,
@@ -221,9 +221,6 @@ impl Trial<'_> {
             match self.next(store).await {
                 Ok(Next::GoOn(count)) => heard = count,
                 Ok(Next::Stuck(why)) => return (prepared, Ok(DriveEnd::Stuck(format!("{UNANSWERED}{why}")))),
-                Ok(Next::Overdrawn(why)) => {
-                    return (prepared, Ok(DriveEnd::Stuck(format!("{OVERDRAWN}{why}"))));
-                }
                 Err(error) => return (prepared, Err(error)),
             }
         }

@@ -14,7 +14,6 @@ use convoke_machine::finding::Finding;
 use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::{BAD_VALIDATOR, CompiledPack, Violation, outline};
 use convoke_machine::stage::PackStage;
-use convoke_machine::workflow::ArtifactKind;
 use serde_json::{Map, Value, json};
 
 use super::beside::ToolWorkflow;
@@ -104,7 +103,7 @@ impl PackDefinition {
     /// The value of an artifact: those that are JSON are values.
     fn artifact(&self, name: &str, value: &str) -> Value {
         let mut declared = self.pack.workflow().into_iter().flat_map(|workflow| workflow.artifacts());
-        let is_json = declared.any(|artifact| *artifact.name == *name && artifact.kind == ArtifactKind::Json);
+        let is_json = declared.any(|artifact| *artifact.name == *name && artifact.is_json);
         let parsed = is_json.then(|| serde_json::from_str(value).ok()).flatten();
         parsed.unwrap_or_else(|| value.into())
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use convoke_core::store::{NewMail, PostReceipt, RunRecord};
-use convoke_core::{RunId, RunStatus, Store};
-use convoke_history::{AwaitedMail, History};
+use convoke_core::store::{Mail, NewMail, PostReceipt, RunRecord};
+use convoke_core::{RunId, RunStatus, Store, StoreError};
+use convoke_history::{AwaitedMail, Detail, History};
 use convoke_machine::conversation::{ClientCalls, TOOL_RESULTS, TURN};
 use convoke_text::nearest;
 use serde::de::DeserializeOwned;
@@ -23,8 +23,14 @@ pub async fn send(store: &dyn Store, run: &RunId, mail: NewMail) -> Result<PostR
         HostError::KeyTaken { run: run.clone(), channel, key }
     };
     let wanted: Option<Value> = serde_json::from_slice(&mail.payload).ok();
-    // Stores keep keys by channel. What earlier builds sent has no note, and is found where it was sent.
-    if let Some(claim) = mail.claim()? {
+    if let (Some(claim), Some(key)) = (mail.claim()?, &mail.key) {
+        // Stores keep keys by channel, and a note of what each stands for. What earlier builds sent has no note.
+        let sent = store.mail_by_key(run, key).await?;
+        if let Some(sent) = sent.iter().find(|sent| sent.channel != claim.channel)
+            && (sent.channel != mail.channel || sent.read().ok() != wanted)
+        {
+            return Err(taken(sent.channel.clone()));
+        }
         let posted = store.post(run, claim.clone()).await?;
         if let Some((channel, said)) = kept::<(String, Value)>(store, run, &claim.channel, posted).await?
             && (channel != mail.channel || Some(said) != wanted)
@@ -60,20 +66,36 @@ pub fn client_calls(awaited: &AwaitedMail<'_>) -> Option<ClientCalls> {
     serde_json::from_value(awaited.expected.clone()).ok()
 }
 
+/// Returns what a run was sent on a channel and has not taken yet.
+///
+/// # Errors
+/// Failures of the store.
+pub async fn untaken_mail(
+    store: &dyn Store,
+    history: &History,
+    channel: &str,
+) -> Result<Vec<Mail>, StoreError> {
+    let taken = history.effects.iter().filter_map(|effect| match &effect.current().detail {
+        Detail::Receive { channel: taken, received: Some(mail), .. } if taken == channel => Some(mail.number),
+        _ => None,
+    });
+    store.mail(&history.record.id, channel, taken.max().unwrap_or(0), usize::MAX).await
+}
+
 /// Checks whether a run could use this, and gives it as it is to be sent: a result that does not say of which call it is belongs to the
-/// one that waits.
+/// one that waits and has none among what was `sent` on the channel and is [not taken yet](untaken_mail).
 ///
 /// A run of a file of ours could use what it waits for now, and while it works what it may come to wait for. Other programs may look for
 /// anything, at any time.
 ///
 /// # Errors
 /// Why it could not, and what to send.
-pub fn check_mail(history: &History, channel: &str, payload: &Value) -> Result<Value, String> {
+pub fn check_mail(history: &History, sent: &[Mail], channel: &str, payload: &Value) -> Result<Value, String> {
     let awaited = history.awaited();
     let calls: Vec<(&str, ClientCalls)> =
         awaited.iter().filter_map(|awaited| Some((awaited.channel, client_calls(awaited)?))).collect();
     let here = calls.iter().filter(|(awaited, _)| *awaited == channel);
-    let resolved = here.map(|(_, calls)| calls.resolved(payload)).reduce(Result::or);
+    let resolved = here.map(|(_, calls)| resolved(calls, sent, payload)).reduce(Result::or);
     let record = &history.record;
     match (resolved, definition(record)) {
         (Some(resolved), _) => resolved,
@@ -91,6 +113,19 @@ pub fn check_mail(history: &History, channel: &str, payload: &Value) -> Result<V
             expected_event(history, channel, &events.into_iter().collect::<Vec<_>>())?;
             Ok(payload.clone())
         }
+    }
+}
+
+/// A result as it is to be sent, of one of these calls.
+fn resolved(calls: &ClientCalls, sent: &[Mail], payload: &Value) -> Result<Value, String> {
+    let sent: Vec<Value> = sent.iter().filter_map(|mail| mail.read().ok()).collect();
+    let open = calls.without(&sent);
+    match (&payload["call_id"], &open.calls[..], &calls.calls[..]) {
+        (Value::Null, [], [_, _, ..]) => {
+            Err("every call that waits for a result has been sent one".to_owned())
+        }
+        (Value::Null, [_, ..], _) => open.resolved(payload),
+        _ => calls.resolved(payload),
     }
 }
 

@@ -8,9 +8,10 @@ use convoke_core::{Error, Execution, Message, Model, ModelParams, Scope, ToolCal
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ComposedWork, MachineState};
-pub use crate::pack::Direction;
-use crate::workflow::{Compiled, CompiledState, Context};
+use super::ComposedWork;
+use crate::pack::Judgement;
+pub use crate::pack::{Direction, Validator};
+use crate::workflow::CompiledState;
 
 /// The facts that are known when a state is to speak.
 #[derive(Debug)]
@@ -134,53 +135,22 @@ impl std::fmt::Debug for Activation {
 }
 
 /// What is said instead of a text; nothing if it may be said.
-type Instead = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
-
-/// Something that must not be said, and what is said instead.
-#[derive(Clone)]
-pub struct Validator {
-    name: Arc<str>,
-    direction: Direction,
-    check: Instead,
-}
-
-impl Validator {
-    /// A rule: given a text, what is said instead, or nothing if it may be said. It must depend on nothing else: a resumed run asks it
-    /// again.
-    pub fn new(direction: Direction, check: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { name: "validator".into(), direction, check: Arc::new(check) }
-    }
-
-    /// Sets the name by which listeners are told that it was broken.
-    #[must_use]
-    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    pub(super) fn looks_at(&self, direction: Direction) -> bool {
-        self.direction == Direction::Both || self.direction == direction
-    }
-}
-
-impl std::fmt::Debug for Validator {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Validator").field("direction", &self.direction).finish_non_exhaustive()
-    }
-}
-
-/// What is said instead of a text; nothing if it may be said.
 pub(super) fn objection(validators: &[Validator], direction: Direction, text: &str) -> Option<String> {
     broken(validators, direction, text).pop().map(|(_, instead)| instead)
 }
 
+/// Whether a rule is about these words.
+pub(super) fn looks_at(validator: &Validator, direction: Direction) -> bool {
+    [direction, Direction::Both].contains(&validator.direction())
+}
+
 /// The rules that a text breaks, each with what is said instead after it.
-pub(super) fn broken(validators: &[Validator], direction: Direction, text: &str) -> Vec<(Arc<str>, String)> {
-    let mut broken: Vec<(Arc<str>, String)> = Vec::new();
-    for validator in validators.iter().filter(|validator| validator.looks_at(direction)) {
+pub(super) fn broken(validators: &[Validator], direction: Direction, text: &str) -> Vec<(String, String)> {
+    let mut broken: Vec<(String, String)> = Vec::new();
+    for validator in validators.iter().filter(|validator| looks_at(validator, direction)) {
         let so_far = broken.last().map_or(text, |(_, instead)| instead);
-        if let Some(instead) = (validator.check)(so_far) {
-            broken.push((Arc::clone(&validator.name), instead));
+        if let Judgement::Replaced(instead) | Judgement::Failed(instead) = validator.judge(so_far) {
+            broken.push((validator.kind().to_owned(), instead));
         }
     }
     broken
@@ -224,27 +194,4 @@ impl<F: Fn(&Situation<'_>) -> Result<Activation, String> + Send + Sync> Stage fo
     fn activate(&self, situation: &Situation<'_>) -> Result<Activation, String> {
         self(situation)
     }
-}
-
-/// The one way an activation comes to be: at the opening, at every handoff, at every round and after every wait.
-pub(super) fn activate(
-    stage: &dyn Stage,
-    compiled: &Compiled,
-    context: &Context,
-    task: &str,
-    talk: &MachineState,
-) -> Result<Activation, ActivationError> {
-    let failed = |reason: String| ActivationError {
-        state: context.current_state().to_owned(),
-        prompt: task.to_owned(),
-        reason,
-    };
-    let state = compiled.current(context).ok_or_else(|| failed("the workflow has no such state".into()))?;
-    let artifacts = compiled.artifacts().map(|artifact| {
-        let name = &*artifact.name;
-        (name, context.artifact(name).unwrap_or_default())
-    });
-    let MachineState { brief, variables, said, .. } = talk;
-    let situation = Situation { state, task, brief, artifacts: artifacts.collect(), variables, said };
-    stage.activate(&situation).map_err(failed)
 }

@@ -1,28 +1,31 @@
 //! Custom events of a conversation: those of the Go program under their names, and those it has none for.
 
-use std::sync::Arc;
-
 use convoke_core::{EventKind, Scope};
 use serde_json::{Value, json};
 
-use super::fold::Refused;
 use crate::workflow::{Compiled, Context, Transitioned, WorkflowError, WorkflowEvent};
 
-async fn tell(scope: &Scope, name: &str, value: Value) {
-    scope.emit(EventKind::Custom { name: format!("workflow.{name}"), value }).await;
+/// Tells listeners something.
+pub(super) async fn tell(scope: &Scope, name: &str, value: Value) {
+    scope.emit(EventKind::Custom { name: name.to_owned(), value }).await;
 }
 
 /// Tells what happened, in the order it did.
 pub(super) async fn happened(scope: &Scope, compiled: &Compiled, events: &[WorkflowEvent]) {
     for event in events {
         match event {
-            WorkflowEvent::Exited { state } => tell(scope, "state_exited", json!({"state": state})).await,
+            WorkflowEvent::Exited { state } => {
+                tell(scope, "workflow.state_exited", json!({"state": state})).await
+            }
             WorkflowEvent::Entered { state, visit } => entered(scope, compiled, state, *visit).await,
             WorkflowEvent::Transitioned(moved) => transitioned(scope, compiled, moved).await,
             WorkflowEvent::ArtifactSet { name, mode, bytes } => {
-                tell(scope, "artifact_set", json!({"artifact": name, "mode": mode, "bytes": bytes})).await;
+                tell(scope, "workflow.artifact_set", json!({"artifact": name, "mode": mode, "bytes": bytes}))
+                    .await;
             }
-            WorkflowEvent::Concluded(status) => tell(scope, "concluded", json!({"status": status})).await,
+            WorkflowEvent::Concluded(status) => {
+                tell(scope, "workflow.concluded", json!({"status": status})).await
+            }
         }
     }
 }
@@ -34,7 +37,7 @@ pub(super) async fn entered(scope: &Scope, compiled: &Compiled, state: &str, vis
     if !description.is_empty() {
         value["description"] = description.into();
     }
-    tell(scope, "state_entered", value).await;
+    tell(scope, "workflow.state_entered", value).await;
 }
 
 async fn transitioned(scope: &Scope, compiled: &Compiled, moved: &Transitioned) {
@@ -44,7 +47,7 @@ async fn transitioned(scope: &Scope, compiled: &Compiled, moved: &Transitioned) 
             "visit_count": redirect.visit_count, "max_visits": redirect.max_visits,
             "redirected_to": moved.to, "terminated": false,
         });
-        tell(scope, "max_visits_exceeded", value).await;
+        tell(scope, "workflow.max_visits_exceeded", value).await;
     }
     let prompt = compiled.named(&moved.to).map(|state| state.prompt_task.as_str()).unwrap_or_default();
     let mut value = json!({
@@ -53,7 +56,7 @@ async fn transitioned(scope: &Scope, compiled: &Compiled, moved: &Transitioned) 
     if !moved.host_extras.is_empty() {
         value["host_extras"] = moved.host_extras.clone().into();
     }
-    tell(scope, "transitioned", value).await;
+    tell(scope, "workflow.transitioned", value).await;
 }
 
 /// Tells why a transition did not happen, if that ends the workflow.
@@ -65,37 +68,33 @@ pub(super) async fn failed(scope: &Scope, context: &Context, error: &WorkflowErr
                 "event": exceeded.event, "visit_count": exceeded.visit_count,
                 "max_visits": exceeded.max_visits, "terminated": true,
             });
-            tell(scope, "max_visits_exceeded", value).await;
+            tell(scope, "workflow.max_visits_exceeded", value).await;
         }
         WorkflowError::BudgetExhausted(exhausted) => {
             let value = json!({
-                "limit": exhausted.limit.key(), "current": exhausted.current, "max": exhausted.max,
+                "limit": exhausted.limit, "current": exhausted.current, "max": exhausted.max,
                 "current_state": exhausted.current_state, "transition_count": context.transition_count(),
             });
-            tell(scope, "budget_exhausted", value).await;
+            tell(scope, "workflow.budget_exhausted", value).await;
         }
         _ => {}
     }
 }
 
 /// Tells which rules a text broke, and what is said instead.
-pub(super) async fn broken(scope: &Scope, direction: &str, broken: &[(Arc<str>, String)]) {
+pub(super) async fn broken(scope: &Scope, direction: &str, broken: &[(String, String)]) {
     for (validator, instead) in broken {
         let value = json!({"validator": validator, "direction": direction, "instead": instead});
-        scope.emit(EventKind::Custom { name: "validation.failed".to_owned(), value }).await;
+        tell(scope, "validation.failed", value).await;
     }
 }
 
 /// Tells which transitions were refused, and why.
-pub(super) async fn refused(scope: &Scope, state: &str, refused: &[Refused]) {
-    for Refused { event, reason } in refused {
-        tell(scope, "transition_refused", json!({"state": state, "event": event, "reason": reason})).await;
+pub(super) async fn refused(scope: &Scope, state: &str, refused: &[(String, String)]) {
+    for (event, reason) in refused {
+        tell(scope, "workflow.transition_refused", json!({"state": state, "event": event, "reason": reason}))
+            .await;
     }
-}
-
-/// Tells that what a state says may be replaced: whoever shows it while it comes waits for what it [spoke].
-pub(super) async fn held(scope: &Scope, state: &str) {
-    tell(scope, "speech_held", json!({"state": state})).await;
 }
 
 /// Tells which state said something, and what.
@@ -105,12 +104,12 @@ pub(super) async fn spoke(scope: &Scope, compiled: &Compiled, state: &str, text:
     if !state.description.is_empty() {
         current["description"] = state.description.as_str().into();
     }
-    tell(scope, "spoke", json!({"current_workflow_state": current, "text": text})).await;
+    tell(scope, "workflow.spoke", json!({"current_workflow_state": current, "text": text})).await;
 }
 
 /// Tells that the workflow has come to its end.
 pub(super) async fn completed(scope: &Scope, context: &Context) {
     let value =
         json!({"final_state": context.current_state(), "transition_count": context.transition_count()});
-    tell(scope, "completed", value).await;
+    tell(scope, "workflow.completed", value).await;
 }

@@ -2,11 +2,11 @@
 //!
 //! What is none is told to listeners and passed over: nobody can end a conversation by sending it nonsense.
 
-use convoke_core::{Error, EventKind, Message, Part, Scope, ToolCall, ToolResult};
-use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use convoke_core::{Error, Message, Part, Scope, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::announce::tell;
 use super::earlier::earlier_mail;
 
 /// The event for listeners when a client is to execute calls, under the name of the Go program.
@@ -90,6 +90,18 @@ impl ClientCalls {
         }
     }
 
+    /// Those of the calls that none of what was sent is a result of.
+    #[must_use]
+    pub fn without(&self, sent: &[Value]) -> Self {
+        let mut open = self.clone();
+        for sent in sent {
+            if let Ok(result) = open.result(sent) {
+                open.calls.remove(result.number);
+            }
+        }
+        open
+    }
+
     /// The same as it is kept: with the id of the call that it belongs to.
     ///
     /// # Errors
@@ -104,41 +116,28 @@ impl ClientCalls {
     }
 }
 
-/// What a client sends of a call that fails its step if it failed: the wait fails by it, and whoever goes on waits for another result.
-pub(super) struct Success(Value);
-
-impl<'de> Deserialize<'de> for Success {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let sent = Value::deserialize(deserializer)?;
-        match (&sent["is_error"], &sent["content"]) {
-            (Value::Bool(true), Value::String(reported)) => Err(D::Error::custom(reported)),
-            (Value::Bool(true), reported) if !reported.is_null() => Err(D::Error::custom(reported)),
-            _ => Ok(Self(sent)),
-        }
-    }
-}
-
-impl From<Success> for Value {
-    fn from(success: Success) -> Self {
-        success.0
-    }
-}
-
-/// Waits until a client has sent what came of all these calls; gives the results in the order in which they came.
-pub(super) async fn results_of_client<T: DeserializeOwned + Into<Value>>(
+/// Waits until a client has sent what came of all these calls; gives the results in the order in which they came. What `failure` finds a
+/// failure in fails the wait, and whoever goes on waits for another result.
+pub(super) async fn results_of_client(
     scope: &Scope,
     channel: &str,
     calls: &[ToolCall],
+    failure: impl Fn(&Value) -> Option<String> + Sync,
 ) -> Result<Vec<ToolResult>, Error> {
     let (mut open, mut results) = (calls.to_vec(), Vec::new());
     for (_, sent) in earlier_mail(scope, &[channel]).await? {
         refuse(scope, channel, &sent.sender, "it was sent before the calls were made that wait now").await;
     }
-    tell(scope, CLIENT_REQUEST, json!({"channel": channel, "calls": ClientCalls::of(&open).calls})).await;
+    let mut called: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
     while !open.is_empty() {
         let waiting = ClientCalls::of(&open);
-        let sent = scope.receive_expected::<T>(channel, serde_json::to_value(&waiting)?).await?;
-        match waiting.result(&sent.payload.into()) {
+        let wait = scope.composing().await_calls(channel, &called);
+        // They are asked for and count once, whatever else is sent before their results.
+        if !std::mem::take(&mut called).is_empty() && !wait.is_refused() {
+            tell(scope, CLIENT_REQUEST, json!({"channel": channel, "calls": waiting.calls})).await;
+        }
+        let sent = wait.result(serde_json::to_value(&waiting)?, &failure).await?;
+        match waiting.result(&sent.payload) {
             Ok(ClientResult { number, content, is_error }) => {
                 let ToolCall { id, name, .. } = open.remove(number);
                 results.push(ToolResult { call_id: id, name, content, is_error });
@@ -163,8 +162,4 @@ pub(super) fn give_results(said: &mut Vec<Message>, results: Vec<ToolResult>) {
 
 async fn refuse(scope: &Scope, channel: &str, sender: &str, reason: &str) {
     tell(scope, CLIENT_REFUSED, json!({"channel": channel, "sender": sender, "reason": reason})).await;
-}
-
-async fn tell(scope: &Scope, name: &str, value: Value) {
-    scope.emit(EventKind::Custom { name: name.to_owned(), value }).await;
 }

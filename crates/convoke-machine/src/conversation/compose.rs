@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use convoke_core::{Error, Message, Role};
+use convoke_core::{Bounds, Error, Limits, Message, Role};
 use jiff::Timestamp;
 
-use super::composition::Allowance;
 use super::talk::{Session, now};
 use super::turn::Next;
 use crate::pack::template::rendered;
@@ -22,11 +21,12 @@ impl Session<'_> {
         let unknown = || Error::permanent(format!("there is no composition `{name}`"));
         let work = self.machine.stage.composition(name).ok_or_else(unknown)?;
         let activate = |task: &str| self.activation(task).map_err(Error::failed);
-        let composed = work.run(self.scope, &self.words(), &activate, self.allowance(at)).await;
-        let counted = Command::at(at, Act::ToolCalls(composed.tool_calls));
+        let (words, bounds) = (self.words(), self.bounds(at));
+        let (ended, calls) = work.run(self.scope, &words, &activate, bounds, self.limits_clients).await;
+        let counted = Command::at(at, Act::ToolCalls(calls));
         // Counting is never refused.
         let _ = advance(&self.machine.compiled, &mut self.context, counted);
-        let (output, events) = match composed.ended {
+        let (output, events) = match ended {
             Ok(ended) => ended,
             Err(stop) if stop.passes(self.scope.path()) => return Err(stop),
             Err(error) => {
@@ -56,11 +56,13 @@ impl Session<'_> {
     }
 
     /// What the workflow's budget leaves.
-    fn allowance(&self, at: Timestamp) -> Allowance {
-        let (budget, context) = (self.machine.compiled.budget(), &self.context);
+    fn bounds(&self, at: Timestamp) -> Bounds {
+        let (budget, context, mut bounds) =
+            (self.machine.compiled.budget(), &self.context, Bounds::default());
         let seconds = budget.max_wall_time_sec.map(|limit| limit.saturating_sub(context.elapsed_seconds(at)));
-        let time = seconds.map(Duration::from_secs);
-        let tool_calls = budget.max_tool_calls.map(|max| max.saturating_sub(context.total_tool_calls()));
-        Allowance { tool_calls, time, limits_clients: self.limits_clients }
+        bounds.timeout = seconds.map(Duration::from_secs);
+        let calls = budget.max_tool_calls.map(|max| max.saturating_sub(context.total_tool_calls()));
+        bounds.limits = calls.map(|calls| Limits::default().tool_calls(calls));
+        bounds
     }
 }

@@ -1,8 +1,9 @@
 //! Mail that came before anybody waited for it: it is taken and told of, so that nothing that is waited for later is taken to be meant.
 
-use convoke_core::{Error, EventKind, ReceivedMail, Scope};
+use convoke_core::{Error, ReceivedMail, Scope};
 use serde_json::{Value, json};
 
+use super::announce::tell;
 use super::talk::Session;
 use crate::workflow::CompiledState;
 
@@ -67,6 +68,6 @@ impl Session<'_> {
     pub(super) async fn tell_passed_over(&self, event: &str, sender: &str, payload: &Value) {
         let state = self.context.current_state();
         let value = json!({"event": event, "sender": sender, "payload": payload, "state": state});
-        self.scope.emit(EventKind::Custom { name: EVENT_PASSED_OVER.to_owned(), value }).await;
+        tell(self.scope, EVENT_PASSED_OVER, value).await;
     }
 }

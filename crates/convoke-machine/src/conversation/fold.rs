@@ -13,13 +13,6 @@ use crate::workflow::{
     artifact_arguments,
 };
 
-/// A call that was refused, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
-    pub(super) event: String,
-    pub(super) reason: String,
-}
-
 /// What calls have come to so far.
 pub(super) struct Fold<'a> {
     compiled: &'a Compiled,
@@ -27,8 +20,8 @@ pub(super) struct Fold<'a> {
     pub(super) slot: TransitionSlot,
     /// The artifacts that were set.
     pub(super) events: Vec<WorkflowEvent>,
-    /// The transitions that were refused.
-    pub(super) refused: Vec<Refused>,
+    /// The events whose transitions were refused, and why.
+    pub(super) refused: Vec<(String, String)>,
     at: Timestamp,
 }
 
@@ -95,7 +88,7 @@ impl<'a> Fold<'a> {
                 }
                 asked.map(drop).map_err(|refusal| {
                     let event = arguments.get("event").and_then(Value::as_str).unwrap_or_default().to_owned();
-                    self.refused.push(Refused { event, reason: refusal.to_string() });
+                    self.refused.push((event, refusal.to_string()));
                     refusal.to_string()
                 })
             }

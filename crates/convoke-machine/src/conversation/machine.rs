@@ -310,9 +310,3 @@ impl fmt::Debug for Machine {
         formatter.debug_struct("Machine").field("name", &self.name).finish_non_exhaustive()
     }
 }
-
-impl From<InvalidMachine> for Error {
-    fn from(error: InvalidMachine) -> Self {
-        Self::failed(error)
-    }
-}

@@ -95,18 +95,4 @@ impl MachineState {
         self.variables.insert(name.into(), value.into());
         self
     }
-
-    /// Begins in this state, instead of the workflow's first.
-    #[must_use]
-    pub fn beginning_in(mut self, state: impl Into<String>) -> Self {
-        self.entry = Some(state.into());
-        self
-    }
-
-    /// Goes on with a stored context.
-    #[must_use]
-    pub fn restored(mut self, context: Context) -> Self {
-        self.context = Some(context);
-        self
-    }
 }

@@ -6,7 +6,7 @@ use convoke_core::{Error, Message, Scope};
 use serde_json::Value;
 
 use super::announce;
-use super::machine::Machine;
+use super::machine::{InvalidMachine, Machine};
 use super::messages::carried_over;
 use super::opening::Opening;
 use super::state::{MachineState, Talk};
@@ -40,18 +40,11 @@ impl<'a> Session<'a> {
         scope: &'a Scope,
         state: &'a mut MachineState,
     ) -> Result<(), Error> {
-        if let Some(name) = state.function.take() {
-            let machine = machine.function(&name)?;
-            return Box::pin(Session::run(&machine, scope, state)).await;
-        }
-        let talking;
-        let machine = match state.prompt.as_deref() {
-            Some(task) => {
-                talking = machine.talking(task)?;
-                &talking
-            }
-            None => machine,
+        let other = match (state.function.take(), state.prompt.as_deref()) {
+            (Some(name), _) => Some(machine.function(&name)?),
+            (None, task) => task.map(|task| machine.talking(task)).transpose()?,
         };
+        let machine = other.as_ref().unwrap_or(machine);
         let mut states = machine.compiled.states();
         let is_by_visit = states.any(|state| state.awaited_events().next().is_some())
             && scope.version("events belong to a visit", 1..=2)? > 1;
@@ -66,9 +59,9 @@ impl<'a> Session<'a> {
                 let at = now(scope).await?;
                 let entry = state.entry.take();
                 let context = match entry.as_deref().or(machine.entry.as_deref()) {
-                    Some(entry) => {
-                        machine.compiled.start_in(entry, at).ok_or_else(|| unknown_state(entry))?
-                    }
+                    Some(entry) => machine.compiled.start_in(entry, at).ok_or_else(|| {
+                        Error::permanent(InvalidMachine::UnknownState { state: entry.to_owned() })
+                    })?,
                     None => machine.compiled.start(at),
                 };
                 announce::entered(scope, &machine.compiled, context.current_state(), 1).await;
@@ -76,14 +69,13 @@ impl<'a> Session<'a> {
             }
         };
         let opened = Opening::kept(state);
-        let remembered = String::new();
         let mut session = Session {
             machine,
             scope,
             state,
             context,
             entered: false,
-            remembered,
+            remembered: String::new(),
             opened,
             is_by_visit,
             limits_clients,
@@ -98,12 +90,9 @@ impl<'a> Session<'a> {
         let mut trouble = String::new();
         let mut turns = 0;
         loop {
-            let arrival = match next.pop_front() {
-                Some(arrival) => arrival,
-                None => {
-                    next = self.arrivals(std::mem::take(&mut trouble)).await?;
-                    continue;
-                }
+            let Some(arrival) = next.pop_front() else {
+                next = self.arrivals(std::mem::take(&mut trouble)).await?;
+                continue;
             };
             let mut spoken = None;
             let speaks = match arrival {
@@ -123,19 +112,14 @@ impl<'a> Session<'a> {
                     self.take_event(&event, &sent.payload, &mut trouble).await?
                 }
             };
-            if speaks {
-                match self.remembering_turn(spoken).await {
-                    Ok(()) => {}
-                    // Whoever is there can mend it, or try again; what was said so far is not lost.
-                    Err(error)
-                        if self.state.talk == Talk::Ongoing
-                            && (self.can_be_mended(&error) || self.can_compose_again(&error)) =>
-                    {
-                        trouble = error.to_string();
-                        continue;
-                    }
-                    Err(error) => return Err(error),
+            if speaks && let Err(error) = self.remembering_turn(spoken).await {
+                let may_go_on = self.can_be_mended(&error) || self.can_compose_again(&error);
+                if self.state.talk != Talk::Ongoing || !may_go_on {
+                    return Err(error);
                 }
+                // Whoever is there can mend it, or try again; what was said so far is not lost.
+                trouble = error.to_string();
+                continue;
             }
             if self.is_over().await {
                 for arrival in next {
@@ -269,10 +253,6 @@ impl<'a> Session<'a> {
     }
 }
 
-fn unknown_state(state: &str) -> Error {
-    Error::permanent(super::machine::InvalidMachine::UnknownState { state: state.to_owned() })
-}
-
 /// What time it is, for the machine.
 pub(super) async fn now(scope: &Scope) -> Result<jiff::Timestamp, Error> {
     let micros = scope.now().await?.as_micros();
@@ -284,10 +264,6 @@ fn brief_of(payload: &Value) -> String {
     match payload {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Object(fields) => match fields.get("context") {
-            Some(Value::String(text)) => text.clone(),
-            _ => payload.to_string(),
-        },
-        other => other.to_string(),
+        other => other["context"].as_str().map_or_else(|| other.to_string(), str::to_owned),
     }
 }

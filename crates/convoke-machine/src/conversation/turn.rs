@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation};
-use convoke_core::{Error, Message, Role, Transcript};
+use convoke_core::{Error, Message, Role, ToolResult, Transcript};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::json;
 
-use super::activation::{Activation, ActivationError, Direction, activate, broken};
+use super::activation::{Activation, ActivationError, Direction, Situation, broken, looks_at};
 use super::announce;
 use super::client::{give_results, results_of_client};
 use super::fold::Fold;
 use super::machine::TOOL_RESULTS;
-use super::state::Talk;
+use super::state::{MachineState, Talk};
 use super::talk::{Session, now};
 use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
@@ -88,14 +88,24 @@ impl Session<'_> {
         Err(Error::failed(failed))
     }
 
-    /// How a prompt speaks now.
+    /// How a prompt speaks now: the one way an activation comes to be, at the opening, at every handoff, every round and after every wait.
     pub(super) fn activation(&self, task: &str) -> Result<Activation, ActivationError> {
-        let Self { machine, context, state, .. } = self;
-        activate(&*machine.stage, &machine.compiled, context, task, state)
+        let (compiled, context) = (&self.machine.compiled, &self.context);
+        let failed = |reason: String| {
+            let (state, prompt) = (context.current_state().to_owned(), task.to_owned());
+            ActivationError { state, prompt, reason }
+        };
+        let state =
+            compiled.current(context).ok_or_else(|| failed("the workflow has no such state".into()))?;
+        let names = compiled.artifacts().map(|artifact| &*artifact.name);
+        let artifacts = names.map(|name| (name, context.artifact(name).unwrap_or_default())).collect();
+        let MachineState { brief, variables, said, .. } = &*self.state;
+        let situation = Situation { state, task, brief, artifacts, variables, said };
+        self.machine.stage.activate(&situation).map_err(failed)
     }
 
     /// What is said instead of asking the model about what the person said.
-    fn objections_to_words(&self, activation: &Activation) -> Vec<(Arc<str>, String)> {
+    fn objections_to_words(&self, activation: &Activation) -> Vec<(String, String)> {
         let words = self.state.said.last().filter(|message| message.role == Role::User);
         words.map_or_else(Vec::new, |words| broken(&activation.validators, Direction::Input, &words.text()))
     }
@@ -108,8 +118,10 @@ impl Session<'_> {
         rounds: u32,
         at: Timestamp,
     ) -> Result<AgentResult, Error> {
-        if activation.validators.iter().any(|validator| validator.looks_at(Direction::Output)) {
-            announce::held(self.scope, self.context.current_state()).await;
+        if activation.validators.iter().any(|validator| looks_at(validator, Direction::Output)) {
+            // It may be replaced: whoever shows it while it comes waits for what was spoken.
+            let state = json!({"state": self.context.current_state()});
+            announce::tell(self.scope, "workflow.speech_held", state).await;
         }
         let context: Arc<Context> = Arc::new(self.context.clone());
         let scope = timed(self.scope, &self.machine.compiled, &context)?;
@@ -175,7 +187,8 @@ impl Session<'_> {
             ));
         }
         if result.stop == AgentStop::ClientToolCalls {
-            let results = results_of_client::<Value>(self.scope, TOOL_RESULTS, &result.pending_calls).await?;
+            let results =
+                results_of_client(self.scope, TOOL_RESULTS, &result.pending_calls, |_| None).await?;
             give_results(&mut said, results);
         }
         let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(said.iter());
@@ -240,14 +253,15 @@ impl Session<'_> {
 
 /// Whether agents were among those that were called last: they are to know of it when they are called again.
 fn has_consulted(transcript: &Transcript) -> bool {
-    let mut results = transcript.last().into_iter().flat_map(|message| message.results());
-    results.any(|result| result.name.starts_with(AGENT))
+    last_results(transcript).any(|result| result.name.starts_with(AGENT))
 }
 
 /// Whether the calls that were answered last have changed something in the workflow.
 fn has_moved(transcript: &Transcript) -> bool {
-    let last = transcript.last();
-    last.is_some_and(|message| {
-        message.results().any(|result| is_machine_tool(&result.name) && !result.is_error)
-    })
+    last_results(transcript).any(|result| is_machine_tool(&result.name) && !result.is_error)
+}
+
+/// The results of the calls that were answered last.
+pub(super) fn last_results(transcript: &Transcript) -> impl Iterator<Item = &ToolResult> {
+    transcript.last().into_iter().flat_map(Message::results)
 }

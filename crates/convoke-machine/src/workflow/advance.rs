@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::compiled::Compiled;
 use super::context::bytes_of;
-use super::redirect::{Landing, land};
+use super::redirect::land;
 use super::{
     Act, Command, Context, Options, Snapshot, Status, Transition, Transitioned, WorkflowError, WorkflowEvent,
 };
@@ -63,7 +63,7 @@ fn transition(
     }
     let state = compiled.leaving(context, event)?;
     let (event, target) = state.target_of(event).ok_or_else(|| state.unknown_event(event))?;
-    let Landing { state: landing, redirect } = land(compiled, context, target, event)?;
+    let (landing, redirect) = land(compiled, context, target, event)?;
     let happened = Transition {
         from: Arc::clone(&state.name),
         to: Arc::clone(&compiled.state(landing).name),

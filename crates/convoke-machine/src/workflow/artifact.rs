@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{AppendStyle, ArtifactSpec, Options, WorkflowError};
+use super::compiled::named_or_usual;
+use super::{ArtifactSpec, Options, WorkflowError};
 
 /// An artifact that some state declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,26 +17,16 @@ pub struct DeclaredArtifact {
     pub name: Arc<str>,
     /// Its media type, as it is written.
     pub media_type: String,
-    /// What that means for values.
-    pub kind: ArtifactKind,
+    /// Whether its values are JSON; otherwise they are text.
+    pub is_json: bool,
     /// What it is.
     pub description: String,
     /// How values are put into it.
     pub mode: ArtifactMode,
 }
 
-/// The meaning of a media type for values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ArtifactKind {
-    /// Values are JSON.
-    Json,
-    /// Values are text.
-    Text,
-}
-
 /// The ways in which values are put into an artifact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ArtifactMode {
@@ -46,35 +37,15 @@ pub enum ArtifactMode {
     Append,
 }
 
-impl ArtifactMode {
-    /// The mode of this name; nothing written is `replace`.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        match name {
-            "" | "replace" => Some(Self::Replace),
-            "append" => Some(Self::Append),
-            _ => None,
-        }
-    }
-}
-
-impl ArtifactKind {
-    fn of(media_type: &str) -> Self {
-        let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match essence == "application/json" || essence.ends_with("+json") {
-            true => Self::Json,
-            false => Self::Text,
-        }
-    }
-}
-
 impl DeclaredArtifact {
     fn new(name: Arc<str>, spec: &ArtifactSpec) -> Self {
+        let essence = spec.media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         Self {
             name,
             media_type: spec.media_type.clone(),
-            kind: ArtifactKind::of(&spec.media_type),
+            is_json: essence == "application/json" || essence.ends_with("+json"),
             description: spec.description.clone(),
-            mode: ArtifactMode::named(&spec.mode).unwrap_or_default(),
+            mode: named_or_usual(&spec.mode).unwrap_or_default(),
         }
     }
 
@@ -86,15 +57,14 @@ impl DeclaredArtifact {
         options: &Options,
     ) -> Result<Arc<str>, WorkflowError> {
         let before = before.unwrap_or_default();
-        let after = match (options.append, self.mode, self.kind) {
-            (AppendStyle::Lines, ArtifactMode::Replace, ArtifactKind::Json) => {
+        let after = match (self.mode, self.is_json) {
+            (ArtifactMode::Replace, true) => {
                 self.json(value, "the value")?;
                 value.to_owned()
             }
-            (_, ArtifactMode::Replace, _) => value.to_owned(),
-            (AppendStyle::Raw, ArtifactMode::Append, _) => format!("{before}{value}"),
-            (AppendStyle::Lines, ArtifactMode::Append, ArtifactKind::Json) => self.appended(before, value)?,
-            (AppendStyle::Lines, ArtifactMode::Append, ArtifactKind::Text) => {
+            (ArtifactMode::Replace, false) => value.to_owned(),
+            (ArtifactMode::Append, true) => self.appended(before, value)?,
+            (ArtifactMode::Append, false) => {
                 let newline = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
                 format!("{before}{newline}{value}")
             }

@@ -1,6 +1,5 @@
 //! The budget of a whole workflow: `engine.budget`.
 
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -22,50 +21,18 @@ pub struct Budget {
     pub max_wall_time_sec: Option<u64>,
 }
 
-/// The limits of a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BudgetLimit {
-    /// How often states are entered.
-    TotalVisits,
-    /// How often tools are called.
-    ToolCalls,
-    /// How much time passes.
-    WallTime,
-}
-
-impl BudgetLimit {
-    /// Its key in the pack.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::TotalVisits => "max_total_visits",
-            Self::ToolCalls => "max_tool_calls",
-            Self::WallTime => "max_wall_time_sec",
-        }
-    }
-}
-
-impl fmt::Display for BudgetLimit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.key())
-    }
-}
-
 impl Budget {
     /// Says what is used up: visits, then calls of tools, then time.
     pub(super) fn check(&self, context: &Context, now: Timestamp) -> Result<(), WorkflowError> {
-        let over = |limit, max: Option<u64>, used: &dyn Fn() -> u64| {
-            let (max, current) = (max?, used());
-            let current_state = Arc::clone(&context.current_state);
-            (current >= max).then_some(BudgetExhausted { limit, current, max, current_state })
-        };
-        let exhausted = over(BudgetLimit::TotalVisits, self.max_total_visits, &|| context.total_visits())
-            .or_else(|| over(BudgetLimit::ToolCalls, self.max_tool_calls, &|| context.total_tool_calls()))
-            .or_else(|| {
-                over(BudgetLimit::WallTime, self.max_wall_time_sec, &|| context.elapsed_seconds(now))
-            });
-        exhausted.map_or(Ok(()), |exhausted| Err(WorkflowError::BudgetExhausted(Box::new(exhausted))))
+        let limits = [
+            ("max_total_visits", self.max_total_visits, context.total_visits()),
+            ("max_tool_calls", self.max_tool_calls, context.total_tool_calls()),
+            ("max_wall_time_sec", self.max_wall_time_sec, context.elapsed_seconds(now)),
+        ];
+        let over = |(_, max, used): &(_, Option<u64>, u64)| max.is_some_and(|max| *used >= max);
+        let Some((limit, Some(max), current)) = limits.into_iter().find(over) else { return Ok(()) };
+        let current_state = Arc::clone(&context.current_state);
+        Err(WorkflowError::BudgetExhausted(Box::new(BudgetExhausted { limit, current, max, current_state })))
     }
 
     /// Reads the budget of a workflow, and says what cannot be read: a limit that is silently none would be worse than no pack.

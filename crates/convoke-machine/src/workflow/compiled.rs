@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::value::{self, BorrowedStrDeserializer};
 
 use super::artifact::declared;
 use super::{
@@ -53,7 +55,8 @@ pub struct CompiledState {
 }
 
 /// The party that moves on from a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Orchestration {
     /// The model, by calling a tool.
@@ -68,7 +71,8 @@ pub enum Orchestration {
 }
 
 /// The fate of the conversation when a state is entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Persistence {
     /// It begins anew.
@@ -304,8 +308,8 @@ impl CompiledState {
             name,
             prompt_task: spec.prompt_task.clone(),
             description: spec.description.clone(),
-            orchestration: Orchestration::named(&spec.orchestration).unwrap_or_default(),
-            persistence: Persistence::named(&spec.persistence),
+            orchestration: named_or_usual(&spec.orchestration).unwrap_or_default(),
+            persistence: named(&spec.persistence),
             skills: spec.skills.clone(),
             composition: Some(spec.composition.clone()).filter(|name| !name.is_empty()),
             max_visits: u64::try_from(spec.max_visits).ok().filter(|max| *max > 0),
@@ -345,24 +349,12 @@ impl CompiledState {
     }
 }
 
-impl Orchestration {
-    pub(super) fn named(name: &str) -> Option<Self> {
-        match name {
-            "" | "internal" => Some(Self::Internal),
-            "external" => Some(Self::External),
-            "hybrid" => Some(Self::Hybrid),
-            "composition" => Some(Self::Composition),
-            _ => None,
-        }
-    }
+/// The variant that a word stands for.
+pub(super) fn named<'a, T: Deserialize<'a>>(word: &'a str) -> Option<T> {
+    T::deserialize(BorrowedStrDeserializer::<value::Error>::new(word)).ok()
 }
 
-impl Persistence {
-    pub(super) fn named(name: &str) -> Option<Self> {
-        match name {
-            "transient" => Some(Self::Transient),
-            "persistent" => Some(Self::Persistent),
-            _ => None,
-        }
-    }
+/// The same where nothing written stands for the usual one.
+pub(super) fn named_or_usual<'a, T: Deserialize<'a> + Default>(word: &'a str) -> Option<T> {
+    if word.is_empty() { Some(T::default()) } else { named(word) }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::instant;
+use super::spec::is_default;
 
 /// The values of artifacts. Shared between a context and its history until one is set.
 pub(super) type Artifacts = Arc<BTreeMap<Arc<str>, Arc<str>>>;
@@ -27,7 +28,7 @@ pub struct Context {
     pub(super) metadata: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "is_empty")]
     pub(super) visit_counts: Option<BTreeMap<Arc<str>, u64>>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) total_tool_calls: u64,
     #[serde(default, skip_serializing_if = "no_artifacts")]
     pub(super) artifacts: Option<Artifacts>,
@@ -38,11 +39,11 @@ pub struct Context {
     #[serde(default = "instant::unknown", with = "instant")]
     pub(super) updated_at: Timestamp,
     /// How many transitions happened that the history no longer has.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) forgotten_transitions: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) idle_ms: u64,
-    #[serde(default, skip_serializing_if = "Status::is_running")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) status: Status,
     #[serde(flatten)]
     pub(super) extra: Map<String, Value>,
@@ -112,13 +113,8 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::BudgetExhausted => "budget_exhausted",
-            Self::MaxVisitsExceeded => "max_visits_exceeded",
-            Self::Failed => "failed",
-        })
+        // By its name in JSON.
+        self.serialize(formatter)
     }
 }
 
@@ -283,10 +279,6 @@ fn share_equal_values(snapshots: &mut VecDeque<Snapshot>) -> usize {
 /// How many bytes values take.
 pub(super) fn bytes_of(values: &BTreeMap<Arc<str>, Arc<str>>) -> usize {
     values.iter().map(|(name, value)| name.len() + value.len()).sum()
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }
 
 fn is_empty<'a, T: 'a>(values: &'a Option<T>) -> bool

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{BudgetLimit, Status};
+use super::Status;
 
 /// The reasons why a command was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -104,8 +104,8 @@ pub struct MaxVisitsExceeded {
 #[error("workflow budget exhausted: {limit} {current} reached limit {max}")]
 #[non_exhaustive]
 pub struct BudgetExhausted {
-    /// What.
-    pub limit: BudgetLimit,
+    /// What: its name in the pack.
+    pub limit: &'static str,
     /// How much was used.
     pub current: u64,
     /// How much may be.

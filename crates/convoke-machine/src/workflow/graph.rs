@@ -10,12 +10,8 @@ pub(super) struct Graph<'a> {
     fallbacks: BTreeMap<&'a str, &'a str>,
 }
 
-/// An event that leads back to a state on the way to its own.
-pub(super) struct BackEdge<'a> {
-    pub(super) from: &'a str,
-    pub(super) event: &'a str,
-    pub(super) to: &'a str,
-}
+/// An event that leads back to a state on the way to its own: that one, the event, and where it leads.
+type BackEdge<'a> = (&'a str, &'a str, &'a str);
 
 impl<'a> Graph<'a> {
     pub(super) fn of(spec: &'a Spec) -> Self {
@@ -31,13 +27,8 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// The states that events and fallbacks lead to from a state, itself included.
-    pub(super) fn reachable(&self, from: &'a str) -> BTreeSet<&'a str> {
-        self.reachable_without(from, None)
-    }
-
-    /// Those that can be reached without coming by another one.
-    pub(super) fn reachable_without(&self, from: &'a str, without: Option<&str>) -> BTreeSet<&'a str> {
+    /// The states that events and fallbacks lead to from a state, itself included, without coming by another one.
+    pub(super) fn reachable(&self, from: &'a str, without: Option<&str>) -> BTreeSet<&'a str> {
         let mut reached = BTreeSet::new();
         let mut open = vec![from];
         while let Some(state) = open.pop() {
@@ -57,7 +48,7 @@ impl<'a> Graph<'a> {
         for root in first.into_iter().chain(self.events.keys().copied()) {
             self.search(root, &mut done, &mut found);
         }
-        found.sort_by_key(|edge| (edge.from, edge.event));
+        found.sort_unstable();
         found
     }
 
@@ -71,7 +62,7 @@ impl<'a> Graph<'a> {
         while let Some((from, rest)) = stack.last_mut() {
             let from = *from;
             match rest.next() {
-                Some((event, to)) if on_path.contains(to) => found.push(BackEdge { from, event, to }),
+                Some((event, to)) if on_path.contains(to) => found.push((from, event, to)),
                 Some((_, to)) => {
                     if done.insert(to) {
                         on_path.insert(to);

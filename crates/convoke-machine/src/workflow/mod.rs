@@ -44,15 +44,15 @@ mod tool;
 mod validate;
 
 pub use advance::{advance, step};
-pub use artifact::{ArtifactKind, ArtifactMode, DeclaredArtifact};
-pub use budget::{Budget, BudgetLimit};
+pub use artifact::{ArtifactMode, DeclaredArtifact};
+pub use budget::Budget;
 pub use command::{Act, Command};
 pub use compiled::{Compiled, CompiledState, InvalidWorkflow, Orchestration, Persistence};
 pub use context::{Context, Snapshot, Status, Transition};
 pub use error::{BudgetExhausted, MaxVisitsExceeded, RestoreError, WorkflowError};
 pub use event::{Redirect, Transitioned, WorkflowEvent};
 pub use known::Known;
-pub use options::{AppendStyle, Options, RedirectStyle};
+pub use options::{Options, RedirectStyle};
 pub use pending::{PendingTransition, Refusal, TransitionSlot};
 pub use spec::{ArtifactSpec, Spec, StateSpec};
 pub use tool::{

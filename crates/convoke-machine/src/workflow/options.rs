@@ -6,8 +6,6 @@
 pub struct Options {
     /// How far `on_max_visits` is followed.
     pub redirects: RedirectStyle,
-    /// How text is appended to an artifact.
-    pub append: AppendStyle,
     /// How many transitions, and how many snapshots of artifacts, are kept.
     pub history: usize,
     /// How many bytes one artifact may have.
@@ -20,7 +18,6 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             redirects: RedirectStyle::Chain,
-            append: AppendStyle::Lines,
             history: 1000,
             artifact_bytes: 1 << 20,
             snapshot_bytes: 16 << 20,
@@ -36,14 +33,4 @@ pub enum RedirectStyle {
     Chain,
     /// Once, whatever the limit of the state it leads to: what the Go program does.
     SingleHop,
-}
-
-/// The ways in which text is appended to an artifact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AppendStyle {
-    /// On a line of its own; to JSON as another element of an array.
-    Lines,
-    /// Right behind what is there, whatever the type: what the Go program does.
-    Raw,
 }

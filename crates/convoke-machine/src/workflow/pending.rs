@@ -3,14 +3,13 @@
 //! A model asks for it among other calls; it happens once they have all been answered.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::redirect::land;
 use super::{Act, Command, Compiled, Context, WorkflowError, WorkflowEvent, advance, matching_event};
 
 /// A transition that was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PendingTransition {
     /// The event.
@@ -18,7 +17,6 @@ pub struct PendingTransition {
     /// What the next state is told.
     pub context: String,
     /// What else the call said, for the host.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub host_extras: Map<String, Value>,
 }
 
@@ -44,8 +42,7 @@ pub enum Refusal {
 }
 
 /// The slot of the transition that was asked for.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct TransitionSlot(Option<PendingTransition>);
 
 impl PendingTransition {
@@ -135,10 +132,8 @@ fn preview(compiled: &Compiled, context: &Context, event: &str) -> Value {
         return reply;
     };
     reply["target_state"] = (*compiled.state(target).name).into();
-    if let Ok(landing) = land(compiled, context, target, event)
-        && landing.redirect.is_some()
-    {
-        reply["redirect"] = (*compiled.state(landing.state).name).into();
+    if let Ok((landing, Some(_))) = land(compiled, context, target, event) {
+        reply["redirect"] = (*compiled.state(landing).name).into();
     }
     reply
 }

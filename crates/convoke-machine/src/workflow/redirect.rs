@@ -5,11 +5,8 @@ use std::sync::Arc;
 use super::compiled::{Compiled, StateId};
 use super::{Context, MaxVisitsExceeded, Redirect, RedirectStyle, WorkflowError};
 
-/// Where a transition ends.
-pub(super) struct Landing {
-    pub(super) state: StateId,
-    pub(super) redirect: Option<Redirect>,
-}
+/// The state where a transition ends, and why that is another than its event says.
+pub(super) type Landing = (StateId, Option<Redirect>);
 
 /// Follows `on_max_visits` from the state that an event says to one that may be entered.
 pub(super) fn land(
@@ -19,7 +16,7 @@ pub(super) fn land(
     event: &Arc<str>,
 ) -> Result<Landing, WorkflowError> {
     let Some(first) = cap_reached(compiled, context, target) else {
-        return Ok(Landing { state: target, redirect: None });
+        return Ok((target, None));
     };
     let single_hop = compiled.options().redirects == RedirectStyle::SingleHop;
     let mut tried = vec![target];
@@ -38,7 +35,7 @@ pub(super) fn land(
         };
         let next = compiled.state(landing).on_max_visits.ok_or_else(exceeded)?;
         if single_hop && next == target {
-            return Ok(Landing { state: target, redirect: None });
+            return Ok((target, None));
         }
         if next == landing {
             return Err(exceeded());
@@ -51,7 +48,7 @@ pub(super) fn land(
         landing = next;
         reached = if single_hop { None } else { cap_reached(compiled, context, next) };
     }
-    Ok(Landing { state: landing, redirect: Redirect::new(names(compiled, &tried), first.0, first.1) })
+    Ok((landing, Redirect::new(names(compiled, &tried), first.0, first.1)))
 }
 
 /// How often the state was entered and how often it may be, if that is no more.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::finding::{Finding, child};
+use crate::finding::child;
 
 /// The `workflow` section of a pack.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -53,10 +53,10 @@ pub struct StateSpec {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub composition: String,
     /// Whether the workflow ends here.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub terminal: bool,
     /// How often it may be entered; zero and less are no limit.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub max_visits: i64,
     /// Where to go instead when it was entered often enough.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -95,46 +95,12 @@ impl StateSpec {
     }
 }
 
-impl Spec {
-    /// Reads the section. Nothing is there if it is `null`.
-    ///
-    /// # Errors
-    /// Everything that cannot be read, by place.
-    pub fn parse(section: &Value) -> Result<Option<Self>, Vec<Finding>> {
-        if section.is_null() {
-            return Ok(None);
-        }
-        let unreadable = null_states(section);
-        if !unreadable.is_empty() {
-            return Err(unreadable);
-        }
-        Self::deserialize(section).map(Some).map_err(|error| {
-            let message = format!("the workflow section cannot be read: {error}");
-            vec![Finding::error("unreadable-workflow", "/workflow", message)]
-        })
-    }
-}
-
-fn null_states(section: &Value) -> Vec<Finding> {
-    let states = section.get("states").and_then(Value::as_object);
-    let null = states.into_iter().flatten().filter(|(_, state)| state.is_null());
-    null.map(|(name, _)| {
-        let message = format!("state `{name}` is null");
-        Finding::error("null-state", pointer(&["states", name]), message)
-            .help("write an object with at least `prompt_task`")
-    })
-    .collect()
-}
-
 /// A place in the workflow section.
 pub(super) fn pointer(steps: &[&str]) -> String {
     steps.iter().fold("/workflow".to_owned(), |path, step| child(&path, step))
 }
 
-fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-fn is_zero(value: &i64) -> bool {
-    *value == 0
+/// Whether there is nothing to say of a value.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

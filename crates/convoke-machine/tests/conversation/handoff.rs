@@ -7,7 +7,7 @@ use convoke_agent::{Approval, ClientTool, FunctionTool};
 use convoke_core::store::NewMail;
 use convoke_core::{Answer, Error, RunStatus, StoreError, ToolEffect, Toolset};
 use convoke_machine::conversation::{
-    Activation, CLIENT_REFUSED, CLIENT_REQUEST, Direction, InvalidMachine, Machine, MachineState, Situation,
+    Activation, CLIENT_REFUSED, CLIENT_REQUEST, InvalidMachine, Machine, MachineState, Situation,
     TOOL_RESULTS, Talk, Validator,
 };
 use convoke_machine::workflow::{Compiled, Known, Spec, Status};
@@ -51,7 +51,6 @@ async fn promptkit_132_without_a_transition_the_state_stays() {
 
 #[tokio::test]
 async fn promptkit_127_what_is_no_workflow_cannot_be_conversed_over() {
-    assert_eq!(Spec::parse(&Value::Null), Ok(None));
     let nothing: Spec = serde_json::from_value(json!({"version": 2, "entry": "a", "states": {}})).unwrap();
     assert!(Compiled::new(&nothing, &Known::anything()).is_err());
     let composed = json!({"version": 2, "entry": "a",
@@ -160,7 +159,9 @@ async fn promptkit_137_a_context_in_a_state_that_is_not_there_is_an_error_that_n
     let other = compiled(json!({"version": 2, "entry": "elsewhere",
         "states": {"elsewhere": {"prompt_task": "x", "terminal": true}}}));
     let context = other.start("2026-11-18T09:00:00Z".parse().unwrap());
-    let failed = home.start(once("hello").restored(context)).await;
+    let mut stored = once("hello");
+    stored.context = Some(context);
+    let failed = home.start(stored).await;
     assert!(failed.error.unwrap().to_string().contains("`elsewhere`"));
     assert_eq!(home.model.calls(), 0);
 }
@@ -309,6 +310,13 @@ async fn promptkit_145_the_events_change_with_the_state_even_if_the_prompt_does_
     assert!(home.model.requests().iter().all(|request| system(request) == "Always the same."));
 }
 
+/// A rule against a word, and what is said instead.
+fn banned(word: &str, direction: &str, instead: &str) -> Validator {
+    let params = json!({"words": [word], "direction": direction, "message": instead});
+    let spec = serde_json::from_value(json!({"type": "banned_words", "params": params})).unwrap();
+    Validator::new(&spec).unwrap()
+}
+
 #[tokio::test]
 async fn promptkit_146_validators_and_parameters_are_those_of_the_state_that_speaks() {
     let stage = |situation: &Situation<'_>| {
@@ -316,8 +324,7 @@ async fn promptkit_146_validators_and_parameters_are_those_of_the_state_that_spe
         let specialist = &*situation.state.name == "specialist";
         activation.params.temperature = Some(if specialist { 0.1 } else { 0.9 });
         if specialist {
-            let rule = |text: &str| text.contains("speaks").then(|| "I may not say that.".to_owned());
-            activation.validators = vec![Validator::new(Direction::Output, rule)];
+            activation.validators = vec![banned("speaks", "output", "I may not say that.")];
         }
         Ok(activation)
     };
@@ -333,8 +340,7 @@ async fn promptkit_146_validators_and_parameters_are_those_of_the_state_that_spe
 async fn what_a_person_must_not_say_is_answered_without_the_model() {
     let stage = |situation: &Situation<'_>| {
         let mut activation = speaks(situation)?;
-        let rule = |text: &str| text.contains("password").then(|| "Keep it to yourself.".to_owned());
-        activation.validators = vec![Validator::new(Direction::Input, rule)];
+        activation.validators = vec![banned("password", "input", "Keep it to yourself.")];
         Ok(activation)
     };
     let home = Home::of(Machine::builder(compiled(support()), stage), escalating());
@@ -544,8 +550,7 @@ async fn promptkit_133_it_is_the_same_whether_replies_come_in_pieces_or_whole() 
 async fn promptkit_151_a_transition_of_a_reply_that_was_replaced_does_not_happen_later() {
     let stage = |situation: &Situation<'_>| {
         let mut activation = speaks(situation)?;
-        let rule = |text: &str| text.contains("forbidden").then(|| "No.".to_owned());
-        activation.validators = vec![Validator::new(Direction::Output, rule)];
+        activation.validators = vec![banned("forbidden", "output", "No.")];
         Ok(activation)
     };
     let model = ScriptedModel::builder()

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use convoke_agent::Approval;
 use convoke_core::{Answer, Fork, Message, Outcome, Role, RunId, RunStatus};
 use convoke_machine::conversation::{Machine, MachineState, Situation, TURN};
-use convoke_machine::workflow::{Act, Command, Status, advance};
+use convoke_machine::workflow::{Act, Command, Context, Status, advance};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Value, json};
 
@@ -123,6 +123,13 @@ fn without_times(value: &mut Value) {
     }
 }
 
+/// Words to a conversation whose context was stored.
+fn in_context(words: &str, context: Context) -> MachineState {
+    let mut state = MachineState::saying(words);
+    state.context = Some(context);
+    state
+}
+
 #[tokio::test]
 async fn a_conversation_that_is_killed_anywhere_comes_to_the_same_end_and_does_nothing_twice() {
     let world = world();
@@ -186,7 +193,7 @@ async fn promptkit_160_a_context_of_the_go_program_is_gone_on_with() {
         home.machine.compiled().restore(&unreadable.to_string()).unwrap_err();
     }
     let context = home.machine.compiled().restore(&stored.to_string()).unwrap();
-    let done = home.start(MachineState::saying("hi").restored(context)).await.completed().unwrap();
+    let done = home.start(in_context("hi", context)).await.completed().unwrap();
     assert_eq!(done.status, Status::Completed);
     assert_eq!(done.context.unwrap().transition_count(), 2);
 }
@@ -239,7 +246,7 @@ async fn promptkit_163_after_fifteen_hundred_transitions_the_newest_are_there_wh
         let at = begun + jiff::SignedDuration::from_secs(number);
         advance(compiled, &mut context, Command::at(at, Act::Event("Go"))).unwrap();
     }
-    let talk = home.start(MachineState::saying("go").restored(context)).await;
+    let talk = home.start(in_context("go", context)).await;
     let talk = home.resume(&talk.run).await;
     let context = talk.state.context.unwrap();
     assert_eq!((context.transition_count(), context.history().len()), (1501, 1000));

@@ -1,8 +1,7 @@
 //! Cases 70 to 85: what states produce.
 
 use convoke_machine::workflow::{
-    AppendStyle, ArtifactMode, Compiled, Context, Known, Options, WorkflowError, artifact_arguments,
-    artifact_tool,
+    ArtifactMode, Compiled, Context, Known, Options, WorkflowError, artifact_arguments, artifact_tool,
 };
 use serde_json::{Value, json};
 
@@ -40,11 +39,6 @@ fn promptkit_071_text_is_appended() {
     let machine = declaring(json!({"log": text("append")}));
     assert_eq!(after(&machine, "log", &["line1\n", "line2\n"]).artifact("log"), Some("line1\nline2\n"));
     assert_eq!(after(&machine, "log", &["line1", "line2"]).artifact("log"), Some("line1\nline2"));
-    let mut raw = Options::default();
-    raw.append = AppendStyle::Raw;
-    let spec = spec_of(json!({"a": {"artifacts": {"log": text("append")}}}), "a");
-    let machine = Compiled::with_options(&spec, &Known::anything(), raw).unwrap();
-    assert_eq!(after(&machine, "log", &["line1", "line2"]).artifact("log"), Some("line1line2"));
 }
 
 #[test]

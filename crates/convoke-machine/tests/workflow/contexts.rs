@@ -1,9 +1,9 @@
 //! Cases 59 to 69: history, and the JSON of contexts and states.
 
-use convoke_machine::workflow::{Act, Command, Context, Spec, StateSpec, advance};
-use serde_json::{Value, json};
+use convoke_machine::workflow::{Act, Command, Context, StateSpec, advance};
+use serde_json::json;
 
-use super::{as_json, at, compiled, count_calls, fire, fire_at, linear, ping_pong, set, spec_of};
+use super::{as_json, at, compiled, count_calls, fire, fire_at, in_pack, linear, ping_pong, set, spec_of};
 
 fn ponged(transitions: usize) -> Context {
     let machine = compiled(ping_pong(), "a");
@@ -126,11 +126,12 @@ fn promptkit_066_a_state_says_only_what_it_has_to_say() {
 
 #[test]
 fn promptkit_067_the_section_is_nothing_an_error_or_a_workflow() {
-    assert_eq!(Spec::parse(&Value::Null), Ok(None));
-    let error = Spec::parse(&json!("text")).unwrap_err();
-    assert_eq!((error[0].code, error[0].path.as_str()), ("unreadable-workflow", "/workflow"));
-    let spec = Spec::parse(&json!({"version": 1, "entry": "a", "states": {"a": {"prompt_task": "p"}}}));
-    let spec = spec.unwrap().unwrap();
+    assert!(in_pack(None).0.unwrap().workflow().is_none());
+    let (none, findings) = in_pack(Some(json!("text")));
+    assert!(none.is_none() && findings[0].is_error());
+    assert_eq!((findings[0].code, findings[0].path.as_str()), ("wrong-type", "/workflow"));
+    let (pack, _) = in_pack(Some(json!({"version": 1, "entry": "a", "states": {"a": {"prompt_task": "p"}}})));
+    let spec = pack.unwrap().model().workflow.clone().unwrap();
     assert_eq!((spec.version, spec.entry.as_str(), spec.states["a"].prompt_task.as_str()), (1, "a", "p"));
 }
 
@@ -139,13 +140,13 @@ fn promptkit_068_unknown_fields_are_kept_and_reported() {
     let section = json!({"version": 2, "entry": "a", "comment": 1, "engine": {"custom": [1]},
         "states": {"a": {"prompt_task": "a", "terminal": true, "max_visit": 3,
             "artifacts": {"x": {"type": "text/plain", "schema": {}}}}}});
-    let spec = Spec::parse(&section).unwrap().unwrap();
-    assert_eq!(serde_json::to_value(&spec).unwrap(), section);
-    let findings = convoke_machine::workflow::validate(&spec, &convoke_machine::workflow::Known::anything());
+    let (pack, findings) = in_pack(Some(section.clone()));
+    assert_eq!(serde_json::to_value(&pack.unwrap().model().workflow).unwrap(), section);
     let unknown: Vec<_> = findings.iter().filter(|finding| finding.code == "unknown-field").collect();
-    assert_eq!(unknown[0].path, "/workflow/comment");
-    assert_eq!(unknown[1].path, "/workflow/states/a/max_visit");
-    assert_eq!(unknown[1].help.as_deref(), Some("did you mean `max_visits`?"));
+    let paths: Vec<&str> = unknown.iter().map(|finding| finding.path.as_str()).collect();
+    let artifact = "/workflow/states/a/artifacts/x/schema";
+    assert_eq!(paths, ["/workflow/comment", artifact, "/workflow/states/a/max_visit"]);
+    assert_eq!(unknown[2].help.as_deref(), Some("did you mean `max_visits`?"));
     assert_eq!(unknown.len(), findings.len(), "they are warnings, and nothing else is wrong");
 }
 

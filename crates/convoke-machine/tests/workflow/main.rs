@@ -11,6 +11,8 @@ mod tools;
 mod validation;
 mod visits;
 
+use convoke_machine::finding::Finding;
+use convoke_machine::pack::CompiledPack;
 use convoke_machine::workflow::{
     Act, Command, Compiled, Context, Known, Options, RedirectStyle, Spec, Transitioned, WorkflowError,
     WorkflowEvent, advance,
@@ -52,6 +54,18 @@ fn single_hop(states: Value, entry: &str) -> Compiled {
     let mut options = Options::default();
     options.redirects = RedirectStyle::SingleHop;
     Compiled::with_options(&spec_of(states, entry), &Known::anything(), options).unwrap()
+}
+
+/// A pack with this workflow, and what is wrong with it.
+fn in_pack(workflow: Option<Value>) -> (Option<CompiledPack>, Vec<Finding>) {
+    let prompt = |name: &str| json!({"id": name, "name": name, "version": "1.0.0", "system_template": "Hi."});
+    let mut pack = json!({"id": "pack", "name": "Pack", "version": "1.0.0",
+        "template_engine": {"version": "v1", "syntax": "{{variable}}"},
+        "prompts": {"a": prompt("a"), "p": prompt("p")}});
+    if let Some(workflow) = workflow {
+        pack["workflow"] = workflow;
+    }
+    convoke_machine::pack::read(&pack.to_string())
 }
 
 fn linear() -> Compiled {

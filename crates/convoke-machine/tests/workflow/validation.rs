@@ -5,7 +5,7 @@ use convoke_machine::workflow::{Known, Spec, validate};
 use convoke_text::diagnostic::Severity;
 use serde_json::{Value, json};
 
-use super::{spec_of, with_prompts};
+use super::{in_pack, spec_of, with_prompts};
 
 fn found(states: Value, entry: &str) -> Vec<Finding> {
     validate(&spec_of(states, entry), &Known::anything())
@@ -204,8 +204,9 @@ fn promptkit_104_other_states_name_a_prompt_and_no_composition() {
 #[test]
 fn promptkit_105_a_state_that_is_null_is_an_error() {
     let section = json!({"version": 2, "entry": "a", "states": {"a": {"prompt_task": "a"}, "b/c": null}});
-    let error = Spec::parse(&section).unwrap_err();
-    assert_eq!(errors(&error), [("null-state", "/workflow/states/b~1c")]);
+    let (pack, findings) = in_pack(Some(section));
+    assert!(pack.is_none());
+    assert_eq!(errors(&findings), [("wrong-type", "/workflow/states/b~1c")]);
 }
 
 #[test]

@@ -87,6 +87,24 @@ pub async fn mail_with_a_key_is_kept_once<B: Backend>(backend: &B) {
     assert!(store.post(&id("other"), mail("a", 5).key("k")).await.is_ok_and(|posted| posted.is_new));
 }
 
+/// What was sent under a key is found wherever it was sent.
+pub async fn mail_is_found_by_its_key<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let lease = make(&*store, "keyed").await;
+    make(&*store, "other").await;
+    for (channel, key, payload) in [("b", "k", 1), ("a", "l", 2), ("a", "k", 3)] {
+        store.post(&lease.run, mail(channel, payload).key(key)).await.expect("it is kept");
+    }
+    store.post(&lease.run, mail("a", 4)).await.expect("it has no key");
+    let found = store.mail_by_key(&lease.run, "k").await.expect("mail can be read");
+    let found: Vec<(&str, u64)> =
+        found.iter().map(|mail| (&*mail.channel, mail.read().expect("it is a number"))).collect();
+    assert_eq!(found, [("b", 1), ("a", 3)], "in the order in which it came");
+    assert_eq!(store.mail_by_key(&lease.run, "m").await, Ok(vec![]));
+    assert_eq!(store.mail_by_key(&id("other"), "k").await, Ok(vec![]));
+    assert_eq!(store.mail_by_key(&id("missing"), "k").await, Ok(vec![]));
+}
+
 /// A run that ended well takes nothing; one that may go on does.
 pub async fn a_completed_run_takes_no_mail<B: Backend>(backend: &B) {
     let (_place, store) = fresh(backend).await;

@@ -109,6 +109,7 @@ pub async fn run_all<B: Backend>(backend: &B) {
     a_deleted_run_leaves_nothing(backend).await;
     mail_is_kept_in_order(backend).await;
     mail_with_a_key_is_kept_once(backend).await;
+    mail_is_found_by_its_key(backend).await;
     a_completed_run_takes_no_mail(backend).await;
     a_run_is_due_when_it_is_sent_what_it_waits_for(backend).await;
     a_run_is_due_when_its_time_has_come(backend).await;

@@ -123,6 +123,14 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(self.state().mail(run, channel, after, limit))))
     }
 
+    fn mail_by_key<'a>(
+        &'a self,
+        run: &'a RunId,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>> {
+        Box::pin(ready(Ok(self.state().mail_by_key(run, key))))
+    }
+
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         Box::pin(ready(Ok(self.state().due(by, limit))))
     }

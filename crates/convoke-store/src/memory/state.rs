@@ -161,6 +161,12 @@ impl State {
         run.on(channel).filter(|mail| mail.number > after).take(limit).cloned().collect()
     }
 
+    pub(super) fn mail_by_key(&self, id: &RunId, key: &str) -> Vec<Mail> {
+        let Some(run) = self.find(id) else { return Vec::new() };
+        let same = run.mail.iter().filter(|kept| kept.key.as_deref() == Some(key));
+        same.map(|kept| kept.mail.clone()).collect()
+    }
+
     pub(super) fn due(&self, by: Timestamp, limit: usize) -> Vec<DueRun> {
         let free = self.runs.values().map(|run| &run.record).filter(|record| record.holder.is_none());
         let mut due: Vec<DueRun> = free

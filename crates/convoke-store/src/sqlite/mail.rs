@@ -3,7 +3,7 @@
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{CANCEL_CHANNEL, Mail, NewMail, PostReceipt, RunChange, reply_channel};
 use convoke_core::{Answer, QuestionId, RunId, RunStatus, StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::Fault;
 use super::query::all;
@@ -84,14 +84,23 @@ pub(super) fn read(
     let sql = "SELECT number, channel, sender, at, payload FROM mail \
                WHERE run = ?1 AND channel = ?2 AND number > ?3 ORDER BY number LIMIT ?4";
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    all(connection, sql, params![key, channel, after, most], |row| {
-        Ok(Mail {
-            number: row::unsigned(row, 0)?,
-            channel: row.get(1)?,
-            sender: row.get(2)?,
-            at: Timestamp::from_micros(row.get(3)?),
-            payload: row::bytes(row, 4)?.unwrap_or_default(),
-        })
+    all(connection, sql, params![key, channel, after, most], sent)
+}
+
+/// What was sent under a key.
+pub(super) fn by_key(connection: &Connection, key: i64, id: &str) -> Result<Vec<Mail>, Fault> {
+    let sql = "SELECT number, channel, sender, at, payload FROM mail \
+               WHERE run = ?1 AND id = ?2 ORDER BY number";
+    all(connection, sql, params![key, id], sent)
+}
+
+fn sent(row: &Row<'_>) -> Result<Mail, Fault> {
+    Ok(Mail {
+        number: row::unsigned(row, 0)?,
+        channel: row.get(1)?,
+        sender: row.get(2)?,
+        at: Timestamp::from_micros(row.get(3)?),
+        payload: row::bytes(row, 4)?.unwrap_or_default(),
     })
 }
 

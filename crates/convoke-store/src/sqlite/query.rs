@@ -144,6 +144,14 @@ pub(super) fn questions(connection: &Connection, run: Option<&RunId>) -> Result<
     }
 }
 
+/// What a run was sent under a key. Answers to questions, which are all that stores of earlier versions have, are kept under none.
+pub(super) fn mail_by_key(connection: &Connection, run: &RunId, id: &str) -> Result<Vec<Mail>, Fault> {
+    match key(connection, run)? {
+        Some(key) if schema::version(connection)? >= schema::WITH_MAIL => mail::by_key(connection, key, id),
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// What a run was sent on a channel, after a number. What stores of earlier versions have are answers to questions.
 pub(super) fn mail(
     connection: &Connection,

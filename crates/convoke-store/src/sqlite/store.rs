@@ -203,6 +203,15 @@ impl Store for SqliteStore {
         Box::pin(self.threads.readers.ask(read))
     }
 
+    fn mail_by_key<'a>(
+        &'a self,
+        run: &'a RunId,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>> {
+        let (run, key) = (run.clone(), key.to_owned());
+        Box::pin(self.threads.readers.ask(move |connection| query::mail_by_key(connection, &run, &key)))
+    }
+
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         Box::pin(async move {
             self.threads.must_be_there()?;

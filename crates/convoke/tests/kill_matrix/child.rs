@@ -131,6 +131,14 @@ impl Store for Watched {
         self.0.mail(run, channel, after, limit)
     }
 
+    fn mail_by_key<'a>(
+        &'a self,
+        run: &'a RunId,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>> {
+        self.0.mail_by_key(run, key)
+    }
+
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         self.0.due(by, limit)
     }

@@ -126,6 +126,14 @@ impl Store for Recorded {
         self.store.mail(run, channel, after, limit)
     }
 
+    fn mail_by_key<'a>(
+        &'a self,
+        run: &'a RunId,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>> {
+        self.store.mail_by_key(run, key)
+    }
+
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         self.store.due(by, limit)
     }

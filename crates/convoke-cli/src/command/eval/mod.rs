@@ -69,6 +69,13 @@ pub(crate) async fn run(
         done.push(name);
     }
     let report = report.map_err(|by| options.interrupted(by, &scenarios, &done))?;
+    let unused = options.unused_replies(&scenarios);
+    if !unused.is_empty() {
+        output.note(&format!(
+            "of `--replies`, what is for no scenario here is not used: {}",
+            unused.join(", ")
+        ));
+    }
     let comparison = earlier.map(|earlier| compare(&earlier, &report));
     let compared = ComparedReport { report: &report, comparison: comparison.as_ref() };
     match wanted.output {

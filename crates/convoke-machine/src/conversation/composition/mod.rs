@@ -13,18 +13,16 @@ mod step;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use convoke_agent::AnswerShape;
-use convoke_core::{
-    Bounds, BoxFuture, Error, Execution, Limits, Nature, OutputSchema, Scope, SharedStep, Toolset,
-};
+use convoke_core::{Bounds, BoxFuture, Error, Execution, Nature, OutputSchema, Scope, SharedStep, Toolset};
 use convoke_steps::{Dag, RemainingBranches, Retry, RetryPolicy, ToolStep};
 use serde_json::{Value, json};
 
 use self::board::{Board, value_of};
-use self::step::{Asked, Calls, ComposedStep, Work, give_result, tell};
+use self::step::{Asked, Calls, ComposedStep, Work, give_result};
 use super::activation::Activation;
+use super::announce::tell;
 use crate::pack::composition::{Action, Composition, Engine, Predicate, Step, said, waits};
 
 /// A composition that can be run: its schemas and tools are there.
@@ -61,24 +59,12 @@ pub enum InvalidComposition {
     },
 }
 
-/// What came of a composition, and what it took.
-pub(super) struct Composed {
-    /// What it gave, and the event that follows from it if the state has it, in the order of preference.
-    pub(super) ended: Result<(Value, Vec<String>), Error>,
-    pub(super) tool_calls: u64,
-}
+/// What a composition gave, and the event that follows from it if the state has it, in the order of preference; and how many calls of
+/// tools it took.
+pub(super) type Composed = (Result<(Value, Vec<String>), Error>, u64);
 
 /// Says how a prompt speaks.
 type Activate<'a> = dyn Fn(&str) -> Result<Activation, Error> + Sync + 'a;
-
-/// What a composition may use.
-#[derive(Default)]
-pub(super) struct Allowance {
-    pub(super) tool_calls: Option<u64>,
-    pub(super) time: Option<Duration>,
-    /// Whether limits hold for what clients execute.
-    pub(super) limits_clients: bool,
-}
 
 impl ComposedWork {
     /// A composition with the tools that its steps call and the schemas that it names.
@@ -123,30 +109,36 @@ impl ComposedWork {
         })
     }
 
-    /// Runs it below a scope on what somebody said. `activate` says how a prompt speaks.
+    /// Runs it below a scope on what somebody said, within bounds that hold for what clients execute too if `limits_clients` says so.
+    /// `activate` says how a prompt speaks.
     pub(super) async fn run(
         &self,
         scope: &Scope,
         words: &str,
         activate: &Activate<'_>,
-        allowance: Allowance,
+        bounds: Bounds,
+        limits_clients: bool,
     ) -> Composed {
         let calls = Calls::default();
         let mut board = Board::new(value_of(words));
-        tell(scope, "started", json!({"composition": self.name, "input": board.input})).await;
-        let limits_clients = allowance.limits_clients;
+        tell(scope, "composition.started", json!({"composition": self.name, "input": board.input})).await;
         let building = Building { work: self, activate, calls: &calls, limits_clients };
-        let ended = self.steps(scope, &mut board, &building, allowance).await;
+        let ended = self.steps(scope, &mut board, &building, bounds).await;
         let (output, error) = match &ended {
             Ok(output) => (Some(output), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        tell(scope, "completed", json!({"composition": self.name, "output": output, "error": error})).await;
+        tell(
+            scope,
+            "composition.completed",
+            json!({"composition": self.name, "output": output, "error": error}),
+        )
+        .await;
         let ended = ended.map(|output| {
             let events = self.events(&board, &output);
             (output, events)
         });
-        Composed { ended, tool_calls: calls.load(Ordering::Relaxed) }
+        (ended, calls.load(Ordering::Relaxed))
     }
 
     async fn steps(
@@ -154,25 +146,20 @@ impl ComposedWork {
         scope: &Scope,
         board: &mut Board,
         building: &Building<'_>,
-        allowance: Allowance,
+        bounds: Bounds,
     ) -> Result<Value, Error> {
         self.check(self.composition.input_schema.as_deref(), &board.input, "is given")?;
         let dag = building.dag(&self.name, &self.composition.steps, &waits(&self.composition.steps))?;
-        let limits = allowance.tool_calls.map(|calls| Limits::default().tool_calls(calls));
-        let mut bounds = Bounds::default();
-        (bounds.timeout, bounds.limits) = (allowance.time, limits);
         scope.run(&Whole { dag, bounds }, board).await?;
-        let steps = self.composition.steps.iter();
-        let output = match &self.composition.output {
-            Some(step) => board
-                .output(step)
-                .ok_or_else(|| format!("its output is that of step `{step}`, which was not run")),
-            None => steps
-                .rev()
-                .find_map(|step| board.output(&step.id))
-                .ok_or_else(|| "no step that gives anything was run".to_owned()),
+        let (steps, named) = (&self.composition.steps, self.composition.output.as_deref());
+        let output = match named {
+            Some(step) => board.output(step),
+            None => steps.iter().rev().find_map(|step| board.output(&step.id)),
         };
-        let output = output.map_err(|why| {
+        let output = output.ok_or_else(|| {
+            let none = || "no step that gives anything was run".to_owned();
+            let not = |step| format!("its output is that of step `{step}`, which was not run");
+            let why = named.map_or_else(none, not);
             Error::permanent(format!("composition `{}` has nothing to give: {why}", self.name))
         })?;
         self.check(self.composition.output_schema.as_deref(), output, "gives")?;

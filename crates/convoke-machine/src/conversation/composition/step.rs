@@ -5,17 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use convoke_agent::{Agent, AgentResult, AgentStop, AnswerShape};
 use convoke_core::{
-    BoxFuture, Error, EventKind, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, ToolCall,
-    Toolset, Transcript, Visibility,
+    BoxFuture, Error, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, ToolCall, Toolset,
+    Transcript, Visibility,
 };
 use convoke_steps::Dag;
 use serde_json::{Map, Value, json};
 
 use super::board::{Board, result_of};
 use crate::conversation::activation::{Activation, Direction, objection};
-use crate::conversation::client::{Success, give_results, results_of_client};
+use crate::conversation::announce::tell;
+use crate::conversation::client::{give_results, results_of_client};
 use crate::conversation::fold::is_repeat_notice;
 use crate::conversation::machine::TOOL_RESULTS;
+use crate::conversation::turn::last_results;
 use crate::pack::composition::{Predicate, Reduce, Strategy, Termination};
 use crate::pack::template::rendered;
 
@@ -110,7 +112,7 @@ impl ComposedStep {
             }
             Work::Branch { predicate, then, otherwise } => {
                 let way = if board.holds(predicate)? { Some(then) } else { otherwise.as_ref() };
-                tell(scope, "branch.evaluated", json!({"step_id": self.id, "taken": way})).await;
+                tell(scope, "composition.branch.evaluated", json!({"step_id": self.id, "taken": way})).await;
                 board.lead(&self.id, way.cloned());
                 return Ok(());
             }
@@ -122,7 +124,12 @@ impl ComposedStep {
                     json!({"id": id, "status": status})
                 };
                 let branches: Vec<Value> = ids.iter().map(status).collect();
-                tell(scope, "parallel.completed", json!({"step_id": self.id, "branches": branches})).await;
+                tell(
+                    scope,
+                    "composition.parallel.completed",
+                    json!({"step_id": self.id, "branches": branches}),
+                )
+                .await;
                 ended?;
                 reduced(reduce, ids, &inner)
             }
@@ -139,8 +146,17 @@ impl ComposedStep {
         arguments: Value,
     ) -> Result<Value, Error> {
         tool.check(&arguments).map_err(Error::failed)?;
-        let call = ToolCall { id: String::new(), name: tool.spec().name().to_owned(), arguments };
-        let mut results = results_of_client::<Success>(scope, &self.channel(), &[call]).await?;
+        let name = tool.spec().name();
+        let call = ToolCall { id: String::new(), name: name.to_owned(), arguments };
+        // What is no result is passed over, a failure too that does not say what failed.
+        let failure = |sent: &Value| match (&sent["is_error"], &sent["content"]) {
+            (Value::Bool(true), Value::Null) => None,
+            (Value::Bool(true), why) => {
+                Some(format!("a client reported that `{name}` failed: {}", rendered(why)))
+            }
+            _ => None,
+        };
+        let mut results = results_of_client(scope, &self.channel(), &[call], failure).await?;
         Ok(results.pop().map(|result| result_of(result.content)).unwrap_or_default())
     }
 
@@ -168,7 +184,7 @@ impl ComposedStep {
             if result.stop != AgentStop::ClientToolCalls || left == 0 {
                 return Ok(result);
             }
-            let results = results_of_client::<Value>(scope, &self.channel(), &result.pending_calls).await?;
+            let results = results_of_client(scope, &self.channel(), &result.pending_calls, |_| None).await?;
             let is_over = results.iter().any(|result| Some(&result.name) == termination.tool_called.as_ref());
             let mut messages: Vec<Message> = result.transcript.iter().cloned().collect();
             give_results(&mut messages, results);
@@ -251,8 +267,7 @@ impl ComposedStep {
     ) -> Result<Agent, Error> {
         let last = termination.tool_called.clone();
         let is_over = move |transcript: &Transcript| {
-            let results = transcript.last().into_iter().flat_map(|message| message.results());
-            results.into_iter().any(|result| Some(&result.name) == last.as_ref())
+            last_results(transcript).any(|result| Some(&result.name) == last.as_ref())
         };
         let agent = activation.agent(&self.id, tools, max_steps);
         let agent = match self.limits_clients {
@@ -274,13 +289,6 @@ fn reduced(reduce: &Reduce, ids: &[Arc<str>], board: &Board) -> Value {
     Value::Object(Map::from_iter([(reduce.into.clone(), merged)]))
 }
 
-/// Tells listeners something of a composition, under the names of the Go program.
-pub(super) async fn tell(scope: &Scope, name: &str, value: Value) {
-    if scope.has_listeners() {
-        scope.emit(EventKind::Custom { name: format!("composition.{name}"), value }).await;
-    }
-}
-
 impl Step<Board> for ComposedStep {
     fn name(&self) -> &str {
         &self.id
@@ -289,13 +297,13 @@ impl Step<Board> for ComposedStep {
     fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let mut about = json!({"step_id": self.id, "kind": self.kind});
-            tell(scope, "step.started", about.clone()).await;
+            tell(scope, "composition.step.started", about.clone()).await;
             let ended = self.work(scope, board).await;
             match &ended {
                 Ok(()) => about["output"] = board.output(&self.id).cloned().unwrap_or_default(),
                 Err(error) => about["error"] = error.to_string().into(),
             }
-            tell(scope, "step.completed", about).await;
+            tell(scope, "composition.step.completed", about).await;
             ended
         })
     }

@@ -1,10 +1,6 @@
-//! Validation of a workflow section: first as a whole, then state by state in the order of names.
+//! Validation of a workflow section. What its fields are is looked at with the rest of the pack.
 
 mod state;
-
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value};
 
 use self::state::StateCheck;
 pub(crate) use self::state::is_media_type;
@@ -13,9 +9,7 @@ use super::spec::pointer;
 use super::{Budget, Known, Spec};
 use crate::finding::{Finding, child};
 
-const SPEC_FIELDS: [&str; 4] = ["version", "entry", "states", "engine"];
-
-/// Everything that is wrong with a workflow, always in the same order.
+/// Everything that is wrong with a workflow, in the order of places: the same whatever the order of the file.
 #[must_use]
 pub fn validate(spec: &Spec, known: &Known) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -27,26 +21,20 @@ pub fn validate(spec: &Spec, known: &Known) -> Vec<Finding> {
         findings.push(Finding::error("no-states", pointer(&["states"]), "the workflow has no states"));
         return findings;
     }
-    unknown_fields(&spec.extra, &[], "the workflow", &SPEC_FIELDS, &mut findings);
     let graph = Graph::of(spec);
     entry(spec, &graph, &mut findings);
     budget(spec, &graph, &mut findings);
     compositions_unused(spec, known, &mut findings);
-    let mut cycles = cycles(spec, &graph);
-    let reachable = graph.reachable(&spec.entry);
-    let mut states: Vec<_> = spec.states.iter().collect();
-    states.sort_by_key(|(name, _)| *name);
-    for (name, state) in states {
-        let check = StateCheck { spec, known, name, state };
-        check.names(&mut findings);
-        findings.extend(cycles.remove(name.as_str()).unwrap_or_default());
-        check.rules(&graph, &mut findings);
+    cycles(spec, &graph, &mut findings);
+    let reachable = graph.reachable(&spec.entry, None);
+    for (name, state) in &spec.states {
+        StateCheck { spec, known, graph: &graph, name, state, findings: &mut findings }.check();
         if !reachable.is_empty() && !reachable.contains(name.as_str()) {
             let message = format!("nothing leads to state `{name}`");
             findings.push(Finding::warning("unreachable-state", pointer(&["states", name]), message));
         }
-        check.artifacts(&mut findings);
     }
+    findings.sort_by(|one, other| one.path.cmp(&other.path));
     findings
 }
 
@@ -58,7 +46,7 @@ fn entry<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
         findings.push(finding.suggest_or_list(&spec.entry, spec.states.keys().map(String::as_str)));
         return;
     }
-    if !graph.reachable(&spec.entry).iter().any(|name| spec.states[*name].ends()) {
+    if !graph.reachable(&spec.entry, None).iter().any(|name| spec.states[*name].ends()) {
         let message = "no terminal state can be reached from the entry";
         findings.push(Finding::warning("no-terminal-state", place, message));
     }
@@ -68,7 +56,7 @@ fn budget<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
     let (budget, unreadable) = Budget::of(spec);
     findings.extend(unreadable);
     let Some(max) = budget.max_total_visits else { return };
-    let reachable = graph.reachable(&spec.entry).into_iter();
+    let reachable = graph.reachable(&spec.entry, None).into_iter();
     let caps = reachable.map(|state| u64::try_from(spec.states[state].max_visits).unwrap_or(0));
     let sum = caps.fold(0, u64::saturating_add);
     if max < sum {
@@ -89,33 +77,15 @@ fn compositions_unused(spec: &Spec, known: &Known, findings: &mut Vec<Finding>) 
     }
 }
 
-/// What leads back without a bound, by the state it leads back from.
-fn cycles<'a>(spec: &'a Spec, graph: &Graph<'a>) -> BTreeMap<&'a str, Vec<Finding>> {
-    let mut cycles: BTreeMap<&str, Vec<Finding>> = BTreeMap::new();
+/// What leads back without a bound.
+fn cycles<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
     let is_limited = |state: &str| spec.states.get(state).is_some_and(|state| state.max_visits > 0);
-    for edge in graph.back_edges(&spec.entry) {
+    for (from, event, to) in graph.back_edges(&spec.entry) {
         // Whoever bounds it means it.
-        if is_limited(edge.from) || is_limited(edge.to) {
-            continue;
+        if !is_limited(from) && !is_limited(to) {
+            let message = format!("this event closes a cycle: {from} -> {to}");
+            let finding = Finding::warning("cycle", pointer(&["states", from, "on_event", event]), message);
+            findings.push(finding.help("let `max_visits` of one of its states bound it, if it is meant"));
         }
-        let message = format!("this event closes a cycle: {} -> {}", edge.from, edge.to);
-        let place = pointer(&["states", edge.from, "on_event", edge.event]);
-        let help = "let `max_visits` of one of its states bound it, if it is meant";
-        cycles.entry(edge.from).or_default().push(Finding::warning("cycle", place, message).help(help));
-    }
-    cycles
-}
-
-fn unknown_fields(
-    extra: &Map<String, Value>,
-    place: &[&str],
-    what: &str,
-    fields: &[&str],
-    findings: &mut Vec<Finding>,
-) {
-    for field in extra.keys() {
-        let message = format!("{what} has an unknown field `{field}`");
-        let finding = Finding::warning("unknown-field", pointer(&[place, &[field]].concat()), message);
-        findings.push(finding.suggest_or_list(field, fields.iter().copied()));
     }
 }
