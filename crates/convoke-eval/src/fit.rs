@@ -4,6 +4,7 @@ use convoke_text::finding::{Finding, child};
 use convoke_text::nearest;
 
 use crate::assertion::{Assertion, Check, Subject};
+use crate::evaluate::is_of;
 use crate::observation::Vocabulary;
 use crate::scenario::{Scenario, TurnInput};
 
@@ -48,7 +49,7 @@ impl Scenario {
         let mut findings = Vec::new();
         let all = self.turns.iter().flat_map(|turn| &turn.assertions).chain(&self.assertions);
         for assertion in all {
-            let unknown = |tool: &&str| !known.contains(tool);
+            let unknown = |tool: &&str| !known.iter().any(|known| is_of(known, tool));
             findings.extend(assertion.tools().filter(unknown).map(|tool| {
                 let message = format!("there is no tool or agent `{tool}` that could be called");
                 let finding = Finding::error("unknown-name", &assertion.path, message);

@@ -13,6 +13,8 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{Config, Context, Editor, Helper};
 
+use crate::terminal::{Typed, UNREADABLE, read_typed};
+
 /// What stands before the line that is to be typed.
 const PROMPT: &str = "> ";
 
@@ -85,17 +87,20 @@ fn end() -> TypedLine {
 }
 
 fn plain() -> TypedLine {
-    let mut line = String::new();
     let _ = write!(io::stderr(), "{PROMPT}");
     let _ = io::stderr().flush();
-    match io::stdin().read_line(&mut line) {
-        Ok(0) => {
+    match read_typed() {
+        Typed::End => {
             // Nobody ended the line that the prompt stands in.
             let _ = writeln!(io::stderr());
             end()
         }
-        Err(_) => TypedLine::Gone,
-        Ok(_) => TypedLine::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
+        Typed::Unreadable => {
+            let _ = writeln!(io::stderr(), "{UNREADABLE}");
+            plain()
+        }
+        Typed::Gone => TypedLine::Gone,
+        Typed::Line(line) => TypedLine::Line(line),
     }
 }
 

@@ -9,12 +9,12 @@ use std::time::Instant;
 use tokio::task::JoinHandle;
 
 use super::prompt::show;
-use crate::terminal::{TerminalMode, forget_typed};
+use crate::terminal::{TerminalMode, Typed, UNREADABLE, forget_typed, read_typed};
 
 /// Standard input, line by line.
 #[derive(Default)]
 pub(crate) struct Keyboard {
-    reading: Option<JoinHandle<(Option<String>, Instant)>>,
+    reading: Option<JoinHandle<(Typed, Instant)>>,
     /// Lines that were typed before this are no answers.
     since: Option<Instant>,
 }
@@ -32,8 +32,16 @@ impl Keyboard {
         let line = loop {
             // Typing takes as long as it takes; the thread ends with the process.
             let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
-            let (line, typed) = reading.await.ok().unwrap_or((None, Instant::now()));
+            let (typed_line, typed) = reading.await.ok().unwrap_or((Typed::Gone, Instant::now()));
             self.reading = None;
+            let line = match typed_line {
+                Typed::Line(line) => Some(line),
+                Typed::Unreadable => {
+                    show(&format!("  {UNREADABLE}: "));
+                    continue;
+                }
+                Typed::End | Typed::Gone => None,
+            };
             // Only lines of `chat` are edited: keys that would move in others stand in them.
             if line.as_deref().is_some_and(|line| line.contains('\u{1b}')) {
                 show("  arrow keys do nothing here; type it again: ");
@@ -72,11 +80,6 @@ impl Keyboard {
 }
 
 /// A line, and when it was typed.
-fn read() -> (Option<String>, Instant) {
-    let mut line = String::new();
-    let line = match io::stdin().read_line(&mut line) {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(line.trim_end_matches(['\n', '\r']).to_owned()),
-    };
-    (line, Instant::now())
+fn read() -> (Typed, Instant) {
+    (read_typed(), Instant::now())
 }

@@ -6,6 +6,7 @@ mod palette;
 mod screen;
 mod spinner;
 pub(crate) mod text;
+mod typed;
 
 pub(crate) use convoke_history::Tone;
 pub(crate) use convoke_history::lines::{Rich, Table};
@@ -14,3 +15,4 @@ pub(crate) use output::{Documents, Output};
 pub(crate) use palette::Palette;
 pub(crate) use screen::Screen;
 pub(crate) use spinner::Spinner;
+pub(crate) use typed::{Typed, UNREADABLE, read_typed};

@@ -17,6 +17,7 @@ mod doctor;
 mod earlier_builds;
 mod errors;
 mod eval;
+mod eval_turns;
 mod examples;
 mod failed_build;
 mod fork;

@@ -348,6 +348,9 @@ fn keys_that_edit_nothing_are_not_said_to_a_model_and_answers_may_be_quiet() {
     terminal.wait_for("> ");
     terminal.types("I was charged\u{1b}[D twice");
     terminal.wait_for("type it again: ");
+    // A line of a keyboard that is set to Latin-1 ends nothing.
+    terminal.types_bytes(b"I was charged twice \xfcber\n");
+    terminal.wait_for("is no text in UTF-8");
     terminal.types("I was charged twice");
     terminal.wait_for("It will be solved.");
     terminal.wait_for("> ");

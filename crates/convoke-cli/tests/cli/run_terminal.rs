@@ -131,6 +131,10 @@ impl Terminal {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
+    pub(crate) fn types_bytes(&mut self, bytes: &[u8]) {
+        self.keyboard.write_all(bytes).unwrap();
+    }
+
     /// Says that nothing more will be typed.
     pub(crate) fn types_no_more(&mut self) {
         self.keyboard.write_all(b"\x04").unwrap();

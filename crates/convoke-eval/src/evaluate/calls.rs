@@ -10,10 +10,18 @@ pub(super) fn made(calls: &[ObservedCall]) -> impl Iterator<Item = &ObservedCall
     calls.iter().filter(|call| !call.refused)
 }
 
+/// What agents of a pack are called as tools begins like this.
+const AGENT: &str = "a2a__";
+
+/// Whether a call is one of what is called so: a tool, or an agent by its own name.
+pub(crate) fn is_of(called: &str, name: &str) -> bool {
+    called == name || called.strip_prefix(AGENT) == Some(name)
+}
+
 /// Why what is asserted of calls does not hold.
 pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
     let calls: Vec<&ObservedCall> = made(all).collect();
-    let count = |tool: &str| calls.iter().filter(|call| call.tool == tool).count() as u64;
+    let count = |tool: &str| calls.iter().filter(|call| is_of(&call.tool, tool)).count() as u64;
     let called = || {
         let name = |call: &ObservedCall| match call.refused {
             true => format!("{} (refused)", call.tool),
@@ -29,11 +37,12 @@ pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
             (!missing.is_empty()).then(why)
         }
         Check::ToolsNotCalled(tools) => {
-            let bad = calls.iter().find(|call| tools.contains(&call.tool));
+            let bad = calls.iter().find(|call| tools.iter().any(|tool| is_of(&call.tool, tool)));
             bad.map(|call| format!("{} was called with {}", call.tool, shown(&call.arguments.to_string())))
         }
         Check::CalledWith { tool, arguments, matching } => {
-            let own: Vec<&ObservedCall> = calls.iter().copied().filter(|call| call.tool == *tool).collect();
+            let own: Vec<&ObservedCall> =
+                calls.iter().copied().filter(|call| is_of(&call.tool, tool)).collect();
             let fits = |call: &&&ObservedCall| {
                 let exact = arguments.iter().all(|(name, wanted)| {
                     let given = call.arguments.get(name);
@@ -62,7 +71,7 @@ pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
         }
         Check::CallSequence(sequence) => {
             let mut made = calls.iter();
-            let holds = sequence.iter().all(|tool| made.any(|call| call.tool == *tool));
+            let holds = sequence.iter().all(|tool| made.any(|call| is_of(&call.tool, tool)));
             (!holds).then(|| format!("called: {}", called()))
         }
         _ => {

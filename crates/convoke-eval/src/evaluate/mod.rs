@@ -5,6 +5,7 @@ mod calls;
 use convoke_machine::pack::model::Eval;
 use serde_json::{Map, Value};
 
+pub(crate) use self::calls::is_of;
 use crate::assertion::{Amount, Assertion, Ceilings, Check, Expected, PartWanted, Subject, Threshold, Words};
 use crate::fit::NOWHERE;
 use crate::json_part::{JsonPart, is_same};
@@ -198,7 +199,7 @@ fn occurring(words: &Words, text: &str) -> (f64, String) {
 fn in_order(states: &[String], path: &[String]) -> (f64, String) {
     let mut entered = path.iter();
     let met = states.iter().take_while(|state| entered.any(|entered| entered == *state)).count();
-    (share(met, states.len()), format!("the path is {}", listed(path.iter().map(String::as_str))))
+    (share(met, states.len()), other_path(path, states))
 }
 
 /// Why something does not hold that is no matter of degree.
@@ -207,7 +208,10 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
     let state = episode.state().unwrap_or("none");
     let unless = |holds: bool, why: String| (!holds).then_some(why);
     match check {
-        Check::Equals(value) => unless(subject == value, format!("found {}", shown(&subject.to_string()))),
+        Check::Equals(value) => unless(
+            subject == value,
+            format!("found {}, wanted {}", shown(&subject.to_string()), shown(&value.to_string())),
+        ),
         Check::JsonPath { part, wanted } => part_objection(part, wanted, subject),
         Check::State(wanted) => unless(state == wanted, format!("the state is {state}, not {wanted}")),
         Check::TransitionedTo(wanted) => {
@@ -222,9 +226,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
             unless(spoke, format!("nothing was said in {wanted}, but in {}", listed(texts(&episode.spoke))))
         }
         Check::Complete => unless(episode.is_over, format!("the workflow is not over; the state is {state}")),
-        Check::Path(states) => {
-            unless(episode.path == *states, format!("the path is {}", listed(texts(&episode.path))))
-        }
+        Check::Path(states) => unless(episode.path == *states, other_path(&episode.path, states)),
         Check::ToolAccess(rules) => calls::made(&episode.calls).find_map(|call| {
             let own = call.state.as_deref()?;
             let (_, allowed) = rules.iter().find(|(state, _)| state == own)?;
@@ -245,7 +247,10 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
             None => Some("no composition gave anything".to_owned()),
             Some(given) => {
                 let text = text_of(given);
-                unless(is_expected(output, &text), format!("the composition gave {}", shown(&text)))
+                unless(
+                    is_expected(output, &text),
+                    format!("the composition gave {}{}", shown(&text), wanted(output)),
+                )
             }
         },
         Check::StepOutput { step, output } => match episode.steps.get(step) {
@@ -254,7 +259,10 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
             }
             Some(given) => {
                 let text = text_of(given);
-                unless(is_expected(output, &text), format!("step {step} gave {}", shown(&text)))
+                unless(
+                    is_expected(output, &text),
+                    format!("step {step} gave {}{}", shown(&text), wanted(output)),
+                )
             }
         },
         Check::BranchTaken { branch, target } => match episode.branches.get(branch) {
@@ -264,7 +272,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
             )),
             Some(taken) => {
                 let taken = taken.as_deref().unwrap_or(NOWHERE);
-                unless(taken == target, format!("branch {branch} led to {taken}"))
+                unless(taken == target, format!("branch {branch} led to {taken}, not {target}"))
             }
         },
         Check::ParallelComplete(step) => match episode.parallels.get(step) {
@@ -274,7 +282,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
         Check::Usage(ceilings) => too_much(ceilings, &view.run.usage),
         Check::Status(wanted) => {
             let why = view.run.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
-            unless(view.run.status == *wanted, format!("the run is {}{why}", view.run.status))
+            unless(view.run.status == *wanted, format!("the run is {}, not {wanted}{why}", view.run.status))
         }
         Check::Content(_) | Check::Words(_) | Check::Order(_) | Check::Judge(_) => None,
     }
@@ -313,7 +321,26 @@ fn part_objection(part: &JsonPart, wanted: &PartWanted, subject: &Value) -> Opti
         }
         (PartWanted::Counting(..), _) => false,
     };
-    (!holds).then(|| format!("{way} is {}", shown(&found.to_string())))
+    let expected = match wanted {
+        PartWanted::There(_) | PartWanted::Between(..) | PartWanted::Counting(..) => String::new(),
+        PartWanted::Equal(value) => format!(", wanted {}", shown(&value.to_string())),
+        PartWanted::Containing(value) => format!(", without {}", shown(&value.to_string())),
+    };
+    (!holds).then(|| format!("{way} is {}{expected}", shown(&found.to_string())))
+}
+
+/// What is said of a path that is not the one that was wanted.
+fn other_path(path: &[String], wanted: &[String]) -> String {
+    format!("the path is {}, wanted {}", listed(texts(path)), listed(texts(wanted)))
+}
+
+/// What an output should have been.
+fn wanted(expected: &Expected) -> String {
+    match expected {
+        Expected::Something => String::new(),
+        Expected::Containing(part) => format!(", without {}", shown(part)),
+        Expected::Equal(whole) => format!(", wanted {}", shown(whole)),
+    }
 }
 
 fn is_expected(expected: &Expected, text: &str) -> bool {

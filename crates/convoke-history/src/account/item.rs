@@ -4,7 +4,7 @@ use convoke_core::{EffectKind, Phase, RunStatus, Timestamp};
 
 use super::facts::{came_of_it, circumstances};
 use super::{EffectRenderer, EffectSide, Gist, ItemKind, TextBlock, unfinished};
-use crate::{ChronicleEntry, ChronicleEvent, Detail, History, Resumption, TimelineEntry, Tone, human};
+use crate::{ChronicleEntry, ChronicleEvent, Detail, DisplayStatus, History, Resumption, TimelineEntry, Tone, human};
 
 /// An item of an account: something that happened, with its texts.
 #[derive(Debug)]
@@ -164,8 +164,9 @@ fn milestone<'a>(history: &'a History, gist: &Gist, happening: ChronicleEntry<'a
             item.facts.push((Tone::Faint, again.to_owned()));
         }
         _ => {
-            item.tone = Tone::of(record.status);
-            item.title = record.status.name().to_owned();
+            let status = DisplayStatus::of(record);
+            item.tone = status.tone();
+            item.title = status.name().to_owned();
             item.facts.push((
                 Tone::Plain,
                 format!("after {}", human::duration(record.updated.since(record.created))),

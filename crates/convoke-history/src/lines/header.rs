@@ -4,7 +4,7 @@ use convoke_core::store::RunRecord;
 use convoke_core::{RunStatus, Timestamp, Usage};
 
 use super::Rich;
-use crate::{History, Tone, human, run_duration, text};
+use crate::{DisplayStatus, History, Tone, human, run_duration, text};
 
 /// The widest label.
 const LABEL: usize = 10;
@@ -34,13 +34,16 @@ fn line(label: &str, value: Rich) -> Rich {
 }
 
 fn status(record: &RunRecord) -> Rich {
-    let status = Rich::new(Tone::of(record.status), record.status.name());
+    let running = || Rich::new(Tone::of(record.status), record.status.name());
     match (record.status, &record.holder) {
         (RunStatus::Running, Some(holder)) => {
-            status.with(Tone::Plain, format!(", held by {}", text::one_line(holder)))
+            running().with(Tone::Plain, format!(", held by {}", text::one_line(holder)))
         }
-        (RunStatus::Running, None) => status.with(Tone::Caution, ", but nobody is working on it"),
-        _ => status,
+        (RunStatus::Running, None) => running().with(Tone::Caution, ", but nobody is working on it"),
+        _ => {
+            let status = DisplayStatus::of(record);
+            Rich::new(status.tone(), status.name())
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use convoke_core::{RunStatus, Timestamp};
 
 use super::{BlockLines, Rich};
 use crate::account::{Gist, RecordItem, TextBlock};
-use crate::{History, Tone, human, run_duration, text};
+use crate::{DisplayStatus, History, Tone, human, run_duration, text};
 
 /// Where the texts of an item begin.
 const MARGIN: &str = "     ";
@@ -61,8 +61,9 @@ impl RecordLines<'_> {
             facts.push(format!("taken up {}", human::count(times, "time")));
         }
         let facts = facts.into_iter().map(Rich::plain);
+        let status = DisplayStatus::of(record);
         lines.extend(packed(
-            std::iter::once(Rich::new(Tone::of(record.status), record.status.name())).chain(facts),
+            std::iter::once(Rich::new(status.tone(), status.name())).chain(facts),
             self.width,
             "",
         ));

@@ -72,6 +72,8 @@ struct Fold {
     has_begun: bool,
     /// Whether something was said in it.
     has_spoken: bool,
+    /// What was said last, by a model or a composition.
+    last: String,
     /// Calls whose arguments or results are still to come, by their id: their number in the whole, and in the turn.
     calls: BTreeMap<String, (usize, Option<usize>, String)>,
     /// Calls that were begun, by their id.
@@ -126,6 +128,11 @@ impl Fold {
 
     fn received(&mut self, channel: &str, payload: &Value) {
         if channel.split('/').next() != Some(TOOL_RESULTS) {
+            // Whoever reads the run later is not told of the question that nobody answered because this came.
+            if self.has_begun {
+                let said = self.last.clone();
+                self.begin_turn(&said, None);
+            }
             self.has_begun = true;
             self.both(|episode| episode.said.push((channel.to_owned(), text_of(payload))));
         } else if payload["is_error"] == true {
@@ -153,6 +160,7 @@ impl Fold {
             "composition.completed" => {
                 self.has_spoken = true;
                 if value["error"].is_null() {
+                    self.last = text_of(&value["output"]);
                     self.both(|episode| episode.composition = Some(value["output"].clone()));
                 }
             }
@@ -186,6 +194,7 @@ impl Fold {
 
     fn spoken(&mut self, text: &str) {
         self.has_spoken = true;
+        text.clone_into(&mut self.last);
         let state = self.whole.state().map(str::to_owned);
         self.both(|episode| {
             episode.said.push((ASSISTANT.to_owned(), text.to_owned()));
@@ -216,6 +225,10 @@ impl Fold {
     fn next_turn(&mut self, question: &Question) {
         let said = question.subject["said"].as_str().unwrap_or_default();
         let trouble = Some(question.details.clone()).filter(|trouble| !trouble.is_empty());
+        self.begin_turn(said, trouble);
+    }
+
+    fn begin_turn(&mut self, said: &str, trouble: Option<String>) {
         self.close(said, trouble);
         self.calls.clear();
         self.begun.clear();

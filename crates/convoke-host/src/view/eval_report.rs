@@ -1,5 +1,7 @@
 //! Reports of evals.
 
+use std::collections::BTreeMap;
+
 use convoke_eval::{Change, Comparison, Report, RunReport, Scenario, ScenarioChange, ScenarioReport};
 use convoke_history::lines::{Align, Column, Rich, Table};
 use convoke_history::{Tone, human, text};
@@ -93,11 +95,21 @@ fn table(report: &Report) -> Table {
 
 /// What did not hold: each assertion once, with what was found first and how often that was.
 fn failed(scenario: &ScenarioReport, width: Option<usize>) -> Vec<Rich> {
-    let mut failures: Vec<(String, String, usize)> = Vec::new();
-    for failure in scenario.runs.iter().flat_map(RunReport::failures) {
-        match failures.iter_mut().find(|(place, _, _)| *place == failure.place()) {
-            Some((_, _, times)) => *times += 1,
-            None => failures.push((failure.place(), failure.line(), 1)),
+    // Of assertions of one kind in one turn each is itself, by its number among them.
+    let mut failures: Vec<((String, usize), String, usize)> = Vec::new();
+    for run in &scenario.runs {
+        let mut like: BTreeMap<String, usize> = BTreeMap::new();
+        for assertion in &run.assertions {
+            let number = like.entry(assertion.place()).or_default();
+            *number += 1;
+            if assertion.passed != Some(false) {
+                continue;
+            }
+            let itself = (assertion.place(), *number);
+            match failures.iter_mut().find(|(known, _, _)| *known == itself) {
+                Some((_, _, times)) => *times += 1,
+                None => failures.push((itself, assertion.line(), 1)),
+            }
         }
     }
     let Some(first) = scenario.runs.iter().find(|run| run.failures().next().is_some()) else {

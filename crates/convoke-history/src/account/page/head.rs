@@ -4,15 +4,16 @@ use convoke_core::{RunStatus, Timestamp};
 
 use super::html::Html;
 use crate::account::Gist;
-use crate::{History, Tone, human, run_duration};
+use crate::{DisplayStatus, History, Tone, human, run_duration};
 
 /// The name, the status and the sums of a run.
 pub(super) fn head(history: &History, gist: &Gist, now: Timestamp) -> String {
     let record = &history.record;
     let mut html = Html::default();
     html.raw("<div class=\"name\">").tagged("h1", "", &record.workflow);
-    html.raw("<span class=\"status ").raw(Tone::of(record.status).name()).raw("\">");
-    html.text(&record.status.name().replace('_', " ")).raw("</span></div>\n");
+    let status = DisplayStatus::of(record);
+    html.raw("<span class=\"status ").raw(status.tone().name()).raw("\">");
+    html.text(&status.name().replace('_', " ")).raw("</span></div>\n");
     html.raw("<p class=\"which\">run <code>").text(record.id.as_str()).raw("</code>, version ");
     html.text(&record.version.to_string());
     if let Some(fork) = &record.forked_from {
