@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -17,6 +18,9 @@ use serde_json::{Value, json};
 
 /// Set in the process that is killed: the workspace it works in.
 const WORKSPACE: &str = "CONVOKE_TOOLS_TEST_WORKSPACE";
+
+/// Set in it too: what it has done when it is killed.
+const DONE: &str = "CONVOKE_TOOLS_TEST_DONE";
 
 /// One that stays in its group, and one that leaves its group, its session and its parent.
 const COMMAND: &str = "setsid sh -c 'echo $$ > left; sleep 1000' & echo $$ > stayed; sleep 1000";
@@ -76,6 +80,55 @@ fn a_command_under_landlock_ends_with_a_killed_convoke() {
     convoke.kill().unwrap();
     convoke.wait().unwrap();
     eventually("they have ended", || (!begun.iter().any(|process| is_alive(*process))).then_some(()));
+}
+
+#[tokio::test]
+async fn plays_the_process_that_is_killed_around_a_command() {
+    let (Some(folder), Ok(done)) = (std::env::var_os(WORKSPACE), std::env::var(DONE)) else { return };
+    let workspace = Workspace::open(folder).unwrap();
+    let sandbox = Sandbox::new(&workspace).unwrap().confinement(Confinement::View);
+    let tool: std::sync::Arc<dyn convoke_core::Tool> = std::sync::Arc::new(bash(&sandbox));
+    let arguments = json!({"command": done});
+    let prepared = tool.prepare(&arguments).await;
+    writeln!(std::io::stdout(), "\nbefore {}", prepared.before().unwrap()).unwrap();
+    if !done.is_empty() {
+        let prepared = prepared.clone();
+        let step = Calling { tool, arguments, prepared };
+        let told =
+            convoke_core::Runtime::new().start(&convoke_core::Workflow::new(step), String::new()).await;
+        assert!(told.unwrap().completed().unwrap().contains("Exit code: 0"));
+    }
+    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+async fn a_command_of_which_nothing_has_come_out_is_known_not_to_be_done_whenever_its_convoke_was_killed() {
+    use Reconciliation::{NotDone, Unknown};
+    for (done, expected) in [("", NotDone), ("cat kept", NotDone), ("echo x > kept", Unknown)] {
+        let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
+        std::fs::write(hands.workspace.path().join("kept"), "here").unwrap();
+        let killed = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "plays_the_process_that_is_killed_around_a_command", "--nocapture"])
+            .env(WORKSPACE, hands.workspace.path())
+            .env(DONE, done)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&killed.stdout);
+        let Some(before) = told.lines().find_map(|line| line.strip_prefix("before ")) else {
+            return common::skipped("a_command_of_which_nothing_has_come_out", "there are no views here");
+        };
+        let before: Value = serde_json::from_str(before).unwrap();
+        if before["layers"].is_null() {
+            return common::skipped("a_command_of_which_nothing_has_come_out", "there are no views here");
+        }
+        let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
+        let (tool, arguments) = (hands.tool("bash"), json!({"command": done}));
+        assert_eq!(
+            tool.reconcile(&key, &arguments, Some(&before)).await.unwrap(),
+            expected,
+            "{done}: {told}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

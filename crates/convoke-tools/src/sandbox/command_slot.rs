@@ -1,10 +1,12 @@
 //! Slots for commands: one at a time in a workspace, each with the mark its processes will have.
 //!
 //! Both are had before a call counts as begun: what only waits has not acted, and by its mark a call that was interrupted
-//! can be told from any other, also by another process.
+//! can be told from any other, also by another process. So are the layers of its view, which tell whether something has come out: they
+//! are there until it is written down what came of the call.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use convoke_core::{Preparation, Reconciliation};
 use serde_json::{Value, json};
@@ -13,7 +15,6 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::command_processes::{end_marked, new_mark};
 use super::layers::Layers;
 use super::process::{ChosenConfinement, choose};
-use super::scratch::Scratch;
 use super::start::InPlaceConfinement;
 use super::{Network, Sandbox, SandboxError};
 
@@ -21,14 +22,34 @@ use super::{Network, Sandbox, SandboxError};
 #[derive(Debug, Clone)]
 pub(crate) struct CommandSlot {
     mark: u64,
-    /// Where the layers of its view will be, if it does nothing before they come out.
-    layers: Option<PathBuf>,
+    /// The layers of its view, if it does nothing before they come out.
+    layers: Option<Arc<Layers>>,
+    /// Whether a command has had them.
+    are_used: Arc<AtomicBool>,
     _place: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl CommandSlot {
     pub(super) fn mark(&self) -> u64 {
         self.mark
+    }
+
+    /// The layers for a command in a view; new ones at this place if there are none, or another command of the call has had them: then
+    /// what came out of that one is not known any more.
+    pub(super) fn layers(&self, place: &Path) -> Result<Arc<Layers>, SandboxError> {
+        match &self.layers {
+            Some(layers) if !self.are_used.swap(true, Ordering::Relaxed) => Ok(Arc::clone(layers)),
+            reserved => {
+                reserved.as_ref().map_or(Ok(()), |layers| layers.tell_nothing())?;
+                let number = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
+                Layers::reserve(place, number).map(Arc::new)
+            }
+        }
+    }
+
+    /// Says that a command changes the workspace itself.
+    pub(super) fn acts_in_place(&self) -> Result<(), SandboxError> {
+        self.layers.as_ref().map_or(Ok(()), |layers| layers.tell_nothing())
     }
 }
 
@@ -43,8 +64,9 @@ impl Sandbox {
         let is_contained = matches!(how, Ok(Ok(ChosenConfinement::View))) && self.network == Network::None;
         let place = self.workspace.for_command(is_alone).await;
         let mark = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
-        let layers = is_contained.then(|| Scratch::place(&self.layers, mark));
-        Ok(CommandSlot { mark, layers, _place: place.map(Arc::new) })
+        // Without them it is not known later, and whoever makes others says what is wrong.
+        let layers = is_contained.then(|| Layers::reserve(&self.layers, mark).ok()).flatten().map(Arc::new);
+        Ok(CommandSlot { mark, layers, are_used: Arc::default(), _place: place.map(Arc::new) })
     }
 
     /// The turn that a call has, or has to wait for.
@@ -59,7 +81,8 @@ impl Sandbox {
     pub(crate) async fn prepared(self) -> Preparation {
         match self.turn().await {
             Ok(turn) => {
-                let seen = json!({"mark": turn.mark, "boot": boot(), "layers": turn.layers});
+                let layers = turn.layers.as_ref().map(|layers| layers.path().to_owned());
+                let seen = json!({"mark": turn.mark, "boot": boot(), "layers": layers});
                 Preparation::default().keeping(seen).holding(turn)
             }
             // The call says why there is no turn.

@@ -25,7 +25,7 @@ use super::layers::Layers;
 use super::stream_reader::{StreamReader, until_end};
 use super::system::hidden_in;
 use super::usage_monitor::UsageMonitor;
-use super::{CommandEnd, CommandResult, Network, Sandbox, SandboxCommand, SandboxError, notes};
+use super::{CommandEnd, CommandResult, CommandSlot, Network, Sandbox, SandboxCommand, SandboxError, notes};
 use crate::network::{self, HostAsker, Proxy, RunningProxy};
 use crate::repository::Controls;
 use crate::workspace::{FileKind, Follow, Target};
@@ -43,12 +43,13 @@ const SHARED: u64 = 4;
 pub(super) async fn run(
     sandbox: Sandbox,
     task: SandboxCommand,
-    mark: u64,
+    slot: CommandSlot,
 ) -> Result<HeldChanges, SandboxError> {
+    let mark = slot.mark();
     let (time, asker) = (task.time, task.asker.clone());
     let mut begun = {
         let sandbox = sandbox.clone();
-        let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task, mark));
+        let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task, &slot));
         begun.await.map_err(|lost| SandboxError::setup("a thread", lost))??
     };
     let proxy = proxy(&sandbox.network, asker, begun.listener.take())?;
@@ -219,7 +220,8 @@ impl WorkspaceSnapshot {
     }
 }
 
-fn begin(sandbox: &Sandbox, task: &SandboxCommand, mark: u64) -> Result<StartedView, SandboxError> {
+fn begin(sandbox: &Sandbox, task: &SandboxCommand, slot: &CommandSlot) -> Result<StartedView, SandboxError> {
+    let mark = slot.mark();
     let top = sandbox.workspace.path();
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
     if matches!(place.target, Target::Missing { .. }) || place.kind() != Some(FileKind::Folder) {
@@ -232,7 +234,8 @@ fn begin(sandbox: &Sandbox, task: &SandboxCommand, mark: u64) -> Result<StartedV
     let mut controls: Vec<Controls> = found.trees.iter().map(|tree| Controls::of(&top.join(tree))).collect();
     controls.extend(top.ancestors().skip(1).filter(|above| above.join(".git").exists()).map(Controls::of));
     controls.push(Controls::of_every_repository());
-    let layers = Layers::make(&sandbox.layers, mark, top, &found)?;
+    let layers = slot.layers(&sandbox.layers)?;
+    layers.furnish(top, &found)?;
     let groups = ControlGroup::make(&sandbox.limits, mark);
     let make = || {
         let view = furnished(sandbox, &layers, &groups, mark)?
@@ -256,7 +259,7 @@ fn begin(sandbox: &Sandbox, task: &SandboxCommand, mark: u64) -> Result<StartedV
     let stderr = Pipe(running.stderr.take().map(Into::into));
     let (ender, listener) = (running.ender(), running.listener.take());
     let (tell, ended) = oneshot::channel();
-    let (layers, groups) = (Arc::new(layers), Arc::new(groups));
+    let groups = Arc::new(groups);
     // Both go when nothing of the command is left.
     let kept = (Arc::clone(&layers), Arc::clone(&groups));
     let waiting = std::thread::Builder::new().name("sandbox".to_owned()).spawn(move || {

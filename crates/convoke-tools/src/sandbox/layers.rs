@@ -21,21 +21,20 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Makes those of a command, which has this mark, at a place that [`place`] has found.
-    pub(super) fn make(
-        place: &Path,
-        mark: u64,
-        top: &Path,
-        found: &FoundSecrets,
-    ) -> Result<Self, SandboxError> {
-        let scratch = Scratch::numbered(place, mark, &["root", "hidden", "upper", "work"])?;
-        let layers = Self { scratch, is_open: AtomicBool::new(false) };
+    /// Makes those of a command, which have this number, at a place that [`place`] has found. From now on they tell whether something
+    /// has come out of them.
+    pub(super) fn reserve(place: &Path, number: u64) -> Result<Self, SandboxError> {
+        let scratch = Scratch::numbered(place, number, &["root", "hidden", "upper", "work"])?;
+        Ok(Self { scratch, is_open: AtomicBool::new(false) })
+    }
+
+    /// Makes them ready for a view on a workspace.
+    pub(super) fn furnish(&self, top: &Path, found: &FoundSecrets) -> Result<(), SandboxError> {
         // In a view the workspace has the mode that its uppermost layer has.
         for layer in ["hidden", "upper"] {
-            like(top, &layers.scratch.path().join(layer)).map_err(failed)?;
+            like(top, &self.scratch.path().join(layer)).map_err(failed)?;
         }
-        layers.hide(top, found).map_err(failed)?;
-        Ok(layers)
+        self.hide(top, found).map_err(failed)
     }
 
     /// Puts a socket that nobody listens at in the place of each secret: it cannot be opened, so nobody takes it for an empty
@@ -71,6 +70,19 @@ impl Layers {
         let out = self.scratch.path().join("out");
         std::fs::rename(self.upper(), &out).map_err(failed)?;
         Ok(out)
+    }
+
+    /// Has them tell nothing any more: something is done without them.
+    pub(super) fn tell_nothing(&self) -> Result<(), SandboxError> {
+        match self.come_out() {
+            Err(failed) if self.upper().exists() => Err(failed),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where they are.
+    pub(super) fn path(&self) -> &Path {
+        self.scratch.path()
     }
 
     /// Says that a command works in the view from now on, and does nothing elsewhere.
@@ -143,11 +155,16 @@ fn make(folder: &Path) -> Option<()> {
 mod tests {
     use super::*;
 
+    fn made(place: &Path, number: u64, top: &Path) -> Layers {
+        let layers = Layers::reserve(place, number).expect("layers");
+        layers.furnish(top, &FoundSecrets::default()).expect("a workspace");
+        layers
+    }
+
     #[test]
     fn of_a_command_that_was_dropped_it_is_known_that_nothing_came_out() {
         let (place, top) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let make =
-            |mark| Layers::make(place.path(), mark, top.path(), &FoundSecrets::default()).expect("layers");
+        let make = |mark| made(place.path(), mark, top.path());
         let path = |mark| Scratch::place(place.path(), mark);
         let dropped = make(1);
         dropped.open();
@@ -171,8 +188,7 @@ mod tests {
     #[test]
     fn of_a_view_that_was_left_it_is_known_whether_something_came_out() {
         let (place, top) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let make =
-            |mark| Layers::make(place.path(), mark, top.path(), &FoundSecrets::default()).expect("layers");
+        let make = |mark| made(place.path(), mark, top.path());
         let path = |mark| Scratch::place(place.path(), mark);
         let used = make(1);
         assert!(!Layers::had_kept_everything(&path(1)), "it is in use");

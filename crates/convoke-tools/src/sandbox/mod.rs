@@ -381,7 +381,7 @@ impl Sandbox {
         task: SandboxCommand,
         turn: &CommandSlot,
     ) -> Result<EndedCommand, SandboxError> {
-        process::run_held(self.clone(), task, turn.mark()).await
+        process::run_held(self.clone(), task, turn.clone()).await
     }
 
     /// Runs a command to its end, in a turn that was waited for before.
@@ -390,7 +390,7 @@ impl Sandbox {
         task: SandboxCommand,
         turn: &CommandSlot,
     ) -> Result<CommandResult, SandboxError> {
-        process::run(self.clone(), task, turn.mark()).await
+        process::run(self.clone(), task, turn.clone()).await
     }
 }
 

@@ -7,7 +7,10 @@ use rustix::process::geteuid;
 
 use super::scratch::Scratch;
 use super::start::InPlaceConfinement;
-use super::{CommandResult, Confinement, Sandbox, SandboxCommand, SandboxError, in_place, in_view, landlock};
+use super::{
+    CommandResult, CommandSlot, Confinement, Sandbox, SandboxCommand, SandboxError, in_place, in_view,
+    landlock,
+};
 
 /// The confinement that was chosen for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +22,10 @@ pub(super) enum ChosenConfinement {
 pub(super) async fn run(
     sandbox: Sandbox,
     task: SandboxCommand,
-    mark: u64,
+    slot: CommandSlot,
 ) -> Result<CommandResult, SandboxError> {
     let how = chosen(&sandbox).await?;
-    match run_as(how, sandbox, task, mark).await? {
+    match run_as(how, sandbox, task, slot).await? {
         EndedCommand::Held(held) => held.take_over().await,
         EndedCommand::Done(finished) => Ok(finished),
     }
@@ -41,7 +44,7 @@ pub(crate) enum EndedCommand {
 pub(super) async fn run_held(
     sandbox: Sandbox,
     task: SandboxCommand,
-    mark: u64,
+    slot: CommandSlot,
 ) -> Result<EndedCommand, SandboxError> {
     let how = chosen(&sandbox).await?;
     if sandbox.is_reviewed()
@@ -49,7 +52,7 @@ pub(super) async fn run_held(
     {
         return Err(SandboxError::Unreviewable { why: way.why_in_place() });
     }
-    run_as(how, sandbox, task, mark).await
+    run_as(how, sandbox, task, slot).await
 }
 
 async fn chosen(sandbox: &Sandbox) -> Result<ChosenConfinement, SandboxError> {
@@ -62,12 +65,13 @@ async fn run_as(
     how: ChosenConfinement,
     sandbox: Sandbox,
     task: SandboxCommand,
-    mark: u64,
+    slot: CommandSlot,
 ) -> Result<EndedCommand, SandboxError> {
     match how {
-        ChosenConfinement::View => Ok(EndedCommand::Held(Box::new(in_view::run(sandbox, task, mark).await?))),
+        ChosenConfinement::View => Ok(EndedCommand::Held(Box::new(in_view::run(sandbox, task, slot).await?))),
         ChosenConfinement::InPlace(way) => {
-            Ok(EndedCommand::Done(in_place::run(sandbox, task, way, mark).await?))
+            slot.acts_in_place()?;
+            Ok(EndedCommand::Done(in_place::run(sandbox, task, way, slot.mark()).await?))
         }
     }
 }

@@ -92,7 +92,8 @@ fn begin(sandbox: &Sandbox, task: &SandboxCommand) -> Result<ServiceParts, Sandb
     sandbox.limits.cpu_seconds = u64::MAX;
     let found = sandbox.look(top)?;
     let mark = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
-    let layers = Layers::make(&sandbox.layers, mark, top, &found)?;
+    let layers = Layers::reserve(&sandbox.layers, mark)?;
+    layers.furnish(top, &found)?;
     let groups = ControlGroup::make(&sandbox.limits, mark);
     let make = || {
         let mut view = in_view::furnished(&sandbox, &layers, &groups, mark)?;
