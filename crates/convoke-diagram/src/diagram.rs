@@ -40,6 +40,8 @@ pub enum Mark {
     Waiting,
     /// It failed there.
     Failed,
+    /// Something else ended it there, and nothing of it counts.
+    Cancelled,
 }
 
 /// A box of a diagram.

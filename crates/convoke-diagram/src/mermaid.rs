@@ -62,6 +62,7 @@ impl Diagram {
             (Mark::Active, "active", "stroke:#1f6feb,stroke-width:3px"),
             (Mark::Waiting, "waiting", "stroke:#c27c0e,stroke-width:3px,stroke-dasharray:4"),
             (Mark::Failed, "failed", "stroke:#c93c37,stroke-width:3px"),
+            (Mark::Cancelled, "cancelled", "stroke-dasharray:2 3,opacity:0.7"),
         ];
         for (mark, class, style) in marks {
             let names: Vec<String> =

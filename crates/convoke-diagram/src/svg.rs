@@ -26,6 +26,7 @@ const STYLE: &str = "\
 .dg-active{stroke:#0969da;stroke-width:3}\
 .dg-waiting{stroke:#bc4c00;stroke-width:3;stroke-dasharray:6 4}\
 .dg-failed{stroke:#cf222e;stroke-width:3}\
+.dg-cancelled{stroke-dasharray:2 3;opacity:.7}\
 .dg-taken{stroke:#1a7f37;stroke-width:2.4}\
 .dg-taken-head{fill:#1a7f37}\
 @media (prefers-color-scheme:dark){\
@@ -220,6 +221,7 @@ fn class(kind: &str, mark: Mark) -> String {
         Mark::Active => "active",
         Mark::Waiting => "waiting",
         Mark::Failed => "failed",
+        Mark::Cancelled => "cancelled",
     };
     format!("{kind} dg-{mark}")
 }

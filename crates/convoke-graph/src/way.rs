@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use convoke_core::Path;
+
 use crate::CompiledGraph;
 use crate::compile::CompiledNode;
 
@@ -12,8 +14,8 @@ use crate::compile::CompiledNode;
 pub enum NodeTrace {
     /// It ran, and these nodes came next.
     Routed(Vec<String>),
-    /// Another branch ended its branch.
-    LeftOut,
+    /// Another branch ended its branch, for this reason.
+    LeftOut(String),
     /// It failed.
     Failed,
     /// Nothing, so far.
@@ -30,10 +32,20 @@ pub struct GraphWay {
 pub(crate) struct NodeVisits {
     pub(crate) begun: u64,
     pub(crate) left_out: u64,
+    /// Why its branch was ended last.
+    pub(crate) ended_by: Option<String>,
     /// Whether it has begun and is not over.
     pub(crate) is_open: bool,
     /// How often each of its edges was taken.
     pub(crate) taken: Vec<u64>,
+    /// The way through the graph that it runs, all times together, if that is known.
+    pub(crate) inner: Option<GraphWay>,
+}
+
+/// What is on record of a run.
+struct Record<'a> {
+    trace: &'a dyn Fn(&Path) -> NodeTrace,
+    is_known: &'a dyn Fn(&Path) -> bool,
 }
 
 impl GraphWay {
@@ -42,15 +54,36 @@ impl GraphWay {
     pub fn is_under_way(&self) -> bool {
         self.nodes.iter().any(|node| node.is_open)
     }
+
+    /// This way and another through the same graph.
+    fn together(mut self, other: Self) -> Self {
+        for (node, other) in self.nodes.iter_mut().zip(other.nodes) {
+            node.inner = match (node.inner.take(), other.inner) {
+                (Some(inner), Some(more)) => Some(inner.together(more)),
+                (Some(inner), None) if other.begun == 0 => Some(inner),
+                (None, Some(inner)) if node.begun == 0 => Some(inner),
+                _ => None,
+            };
+            node.begun += other.begun;
+            node.left_out += other.left_out;
+            node.is_open |= other.is_open;
+            node.ended_by = other.ended_by.or_else(|| node.ended_by.take());
+            node.taken.iter_mut().zip(other.taken).for_each(|(times, more)| *times += more);
+        }
+        self
+    }
 }
 
 impl CompiledGraph {
-    /// The way that a run took, from what is on record of a node by its id and the number of the time it ran, from 1.
+    /// The way that a run took, from what is on record of a node by its path, and whether anything is on record at or below a path.
     #[must_use]
-    pub fn way(&self, trace: &dyn Fn(&str, u64) -> NodeTrace) -> GraphWay {
-        let visits =
-            |node: &CompiledNode| NodeVisits { taken: vec![0; node.edges.len()], ..NodeVisits::default() };
-        let mut way = GraphWay { nodes: self.nodes.iter().map(visits).collect() };
+    pub fn way(&self, trace: &dyn Fn(&Path) -> NodeTrace, is_known: &dyn Fn(&Path) -> bool) -> GraphWay {
+        self.way_at(&Path::join(&Path::from(""), &self.definition.name, 1), &Record { trace, is_known })
+    }
+
+    /// The way that was taken where it ran at a path.
+    fn way_at(&self, root: &Path, record: &Record<'_>) -> GraphWay {
+        let mut way = self.untaken();
         let mut waiting = BTreeMap::from([(self.entry, 1)]);
         let mut paths = self.order.unoccupied();
         paths.enter(self.entry);
@@ -61,7 +94,11 @@ impl CompiledGraph {
             (1..waiting.remove(&node).unwrap_or(1)).for_each(|_| paths.leave(node));
             let (compiled, visits) = (&self.nodes[node], &mut way.nodes[node]);
             visits.begun += 1;
-            let next = match trace(&compiled.definition.id, visits.begun) {
+            let at =
+                Path::join(root, &compiled.definition.id, u32::try_from(visits.begun).unwrap_or(u32::MAX));
+            let trace = (record.trace)(&at);
+            self.add_inner(compiled, visits, &at, &trace, record);
+            let next = match trace {
                 NodeTrace::Routed(names) => names,
                 NodeTrace::Nothing if !compiled.keeps_route() => {
                     let mut names: Vec<String> = Vec::new();
@@ -72,8 +109,9 @@ impl CompiledGraph {
                     }
                     names
                 }
-                NodeTrace::LeftOut => {
+                NodeTrace::LeftOut(reason) => {
                     visits.left_out += 1;
+                    visits.ended_by = Some(reason);
                     Vec::new()
                 }
                 NodeTrace::Failed => {
@@ -102,5 +140,46 @@ impl CompiledGraph {
             }
         }
         way
+    }
+
+    /// Adds the way that was taken through the graph that a node runs, at this visit of it; nothing if that cannot be known: of items
+    /// that leave nothing on record nobody knows how many there were.
+    fn add_inner(
+        &self,
+        node: &CompiledNode,
+        visits: &mut NodeVisits,
+        at: &Path,
+        trace: &NodeTrace,
+        record: &Record<'_>,
+    ) {
+        let Some(graph) = self.graph_of(node) else { return };
+        let is_over = matches!(trace, NodeTrace::Routed(_));
+        let path = |time| Path::join(at, &graph.definition.name, time);
+        let times = match &*node.definition.kind {
+            // It may have been passed over, and leads on as if it had run.
+            "graph" if node.skip.is_some() && !(record.is_known)(&path(1)) => None,
+            "graph" => Some(u32::from(is_over || (record.is_known)(&path(1)))),
+            _ if graph.nodes[graph.entry].keeps_route() => Some(
+                (1..)
+                    .take_while(|time| (record.is_known)(&path(*time)))
+                    .count()
+                    .try_into()
+                    .unwrap_or(u32::MAX),
+            ),
+            _ => None,
+        };
+        let ways =
+            times.map(|times| (1..=times).map(|time| graph.way_at(&path(time), record)).collect::<Vec<_>>());
+        let ways = ways.filter(|ways| !is_over || !ways.iter().any(GraphWay::is_under_way));
+        let before = if visits.begun == 1 { Some(graph.untaken()) } else { visits.inner.take() };
+        visits.inner =
+            before.zip(ways).map(|(before, ways)| ways.into_iter().fold(before, GraphWay::together));
+    }
+
+    /// A way on which nobody has gone yet.
+    fn untaken(&self) -> GraphWay {
+        let visits =
+            |node: &CompiledNode| NodeVisits { taken: vec![0; node.edges.len()], ..NodeVisits::default() };
+        GraphWay { nodes: self.nodes.iter().map(visits).collect() }
     }
 }

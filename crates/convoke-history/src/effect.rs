@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Attempt, Conversations, Spent};
+use serde::de::DeserializeOwned;
+
+use super::{Attempt, Conversations, Detail, Spent};
 use convoke_core::{EffectKind, Entry, IdempotencyKey, Path, Phase, RecordedError, RunId, StepNote};
 
 /// One effect of a run, with everything the journal has about it.
@@ -60,6 +62,17 @@ impl Effect {
     pub(super) fn is_note(&self) -> bool {
         let notes = [StepNote::Route, StepNote::LeftOut];
         self.kind == EffectKind::Decision && notes.iter().any(|note| note.ordinal() == self.ordinal)
+    }
+
+    /// Returns what was decided, if it is a decision or a note that can be read as this.
+    #[must_use]
+    pub fn choice<T: DeserializeOwned>(&self) -> Option<T> {
+        match &self.current().detail {
+            Detail::Decision { choice: Some(choice) } if self.status() == EffectStatus::Finished => {
+                serde_json::from_value(choice.clone()).ok()
+            }
+            _ => None,
+        }
     }
 
     /// The number of its first entry.

@@ -83,7 +83,7 @@ pub use when::{InvalidWhen, When};
 
 use convoke_core::ask::{Answer, PendingQuestion};
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, Event, RunStatus, Timestamp};
+use convoke_core::{EffectKind, Event, RunStatus, StepNote, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -193,6 +193,17 @@ impl History {
                 effect.attempts.iter().find(|attempt| attempt.marks().any(|mark| mark.seq == seq))?;
             Some((effect, attempt))
         })
+    }
+
+    /// Returns why nothing of an effect counts, if the step that it was done in was ended by another.
+    #[must_use]
+    pub fn left_out(&self, effect: &Effect) -> Option<String> {
+        let is_about = |note: &&Effect| {
+            note.ordinal == StepNote::LeftOut.ordinal()
+                && note.generation == effect.generation
+                && effect.path.is_within(&note.path)
+        };
+        self.notes.iter().find(is_about)?.choice()
     }
 
     /// Returns what the whole run spent, as its journal knows it.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use convoke_core::{Path, RunStatus, StepNote};
 use convoke_graph::{CompiledGraph, GraphWay, NodeTrace};
-use convoke_history::{Detail, EffectStatus, History};
+use convoke_history::History;
 
 /// The way that a run took; `None` of one that began with a version which kept no notes.
 pub(crate) fn of(graph: &CompiledGraph, history: &History) -> Option<GraphWay> {
@@ -13,31 +13,35 @@ pub(crate) fn of(graph: &CompiledGraph, history: &History) -> Option<GraphWay> {
     let failed = history.ending.iter().flat_map(|ending| &ending.failed_at);
     let failed: Vec<&Path> = failed.filter(|_| history.record.status != RunStatus::Suspended).collect();
     let mut traces: HashMap<&Path, NodeTrace> = HashMap::new();
-    let current = history.notes.iter().filter(|note| {
-        note.generation == history.record.generation.number && note.status() == EffectStatus::Finished
-    });
-    for note in current {
-        let Detail::Decision { choice: Some(choice) } = &note.current().detail else { continue };
+    let notes = history.notes.iter().filter(|note| note.generation == history.record.generation.number);
+    for note in notes {
         let trace = match note.ordinal {
-            ordinal if ordinal == StepNote::LeftOut.ordinal() => NodeTrace::LeftOut,
-            ordinal if ordinal == StepNote::Route.ordinal() => {
-                NodeTrace::Routed(serde_json::from_value(choice.clone()).ok()?)
-            }
-            _ => continue,
+            ordinal if ordinal == StepNote::LeftOut.ordinal() => note.choice().map(NodeTrace::LeftOut),
+            ordinal if ordinal == StepNote::Route.ordinal() => note.choice().map(NodeTrace::Routed),
+            _ => None,
         };
-        traces.insert(&note.path, trace);
+        traces.extend(trace.map(|trace| (&note.path, trace)));
     }
     let came_to = RefCell::new(HashSet::new());
-    let way = graph.way(&|node, time| {
-        let path = Path::join(&root, node, u32::try_from(time).unwrap_or(u32::MAX));
-        let trace = match traces.get(&path) {
-            _ if failed.iter().any(|failed| failed.is_within(&path)) => NodeTrace::Failed,
-            Some(trace) => trace.clone(),
-            None => NodeTrace::Nothing,
-        };
-        came_to.borrow_mut().insert(path);
-        trace
-    });
+    let mut known: HashSet<&str> = HashSet::new();
+    for path in traces.keys().copied().chain(history.effects.iter().map(|effect| &effect.path)) {
+        let mut within = Some(path.as_str());
+        while let Some(path) = within.filter(|path| known.insert(path)) {
+            within = path.rsplit_once('/').map(|(outer, _)| outer);
+        }
+    }
+    let way = graph.way(
+        &|path| {
+            let trace = match traces.get(path) {
+                _ if failed.iter().any(|failed| failed.is_within(path)) => NodeTrace::Failed,
+                Some(trace) => trace.clone(),
+                None => NodeTrace::Nothing,
+            };
+            came_to.borrow_mut().insert(path.clone());
+            trace
+        },
+        &|path| known.contains(path.as_str()),
+    );
     let came_to = came_to.into_inner();
     let known = history.effects.iter().map(|effect| &effect.path).filter(|path| path.is_within(&root));
     let is_whole =

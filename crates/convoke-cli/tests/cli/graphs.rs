@@ -337,3 +337,41 @@ fn a_policy_that_rules_fetching_out_is_named_with_what_to_write() {
     assert!(seen.contains("node `get`: there is no `web_fetch` here: the policy rules it out"), "{seen}");
     assert!(seen.contains("tools.web_fetch.decision = \"ask\""), "{seen}");
 }
+
+#[test]
+fn what_another_branch_ended_is_drawn_and_shown_as_that() {
+    let place = Place::empty();
+    place.write(
+        "race.graph.yaml",
+        "name: race\nentry: start\nnodes:\n\
+         - {id: start, type: passthrough}\n\
+         - {id: quick, type: llm, config: {prompt: Quick}, cancels: [slow, late]}\n\
+         - {id: slow, type: llm, config: {prompt: Slow}}\n\
+         - {id: late, type: approval, config: {prompt: Fine?}}\n\
+         - {id: join, type: answer}\n\
+         edges:\n\
+         - {from: start, to: quick}\n- {from: start, to: slow}\n- {from: start, to: late}\n\
+         - {from: quick, to: join}\n- {from: slow, to: join}\n- {from: late, to: join}\n\
+         - {from: join, to: __end__}\n",
+    );
+    place.write(
+        "race.toml",
+        "[[rule]]\nwhen.last_contains = \"Slow\"\nhangs = true\n\n[[rule]]\nreply = \"Done.\"\ndelay = \"300ms\"\n",
+    );
+    let ran = place.convoke(&[
+        "run",
+        "race.graph.yaml",
+        "-m",
+        "scripted/race.toml",
+        "--id",
+        "race-1",
+        "--no-input",
+    ]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let shown = stdout(&place.convoke(&["show", "race-1"]));
+    assert_eq!(shown.matches("ended: `quick` was done first").count(), 2, "{shown}");
+    assert!(!shown.contains("anew") && !shown.contains("no longer asked"), "{shown}");
+    let chart = stdout(&place.convoke(&["show", "race-1", "--format", "mermaid"]));
+    assert!(chart.contains("ended: #96;quick#96; was done first"), "{chart}");
+    assert!(chart.contains("class n3,n4 cancelled"), "{chart}");
+}

@@ -4,7 +4,7 @@ use convoke_core::Path;
 use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::Value;
 
-use super::{COMPUTED, CompiledGraph};
+use super::{COMPUTED, CompiledGraph, CompiledNode};
 use crate::definition::END;
 use crate::way::GraphWay;
 
@@ -54,7 +54,7 @@ impl CompiledGraph {
     }
 
     /// Returns what it is, as a diagram with the way that a run took: how often it came to each node, and how often it took each edge. Nodes
-    /// that are not over are [active](Mark::Active).
+    /// that are not over are [active](Mark::Active), those that others ended [cancelled](Mark::Cancelled).
     #[must_use]
     pub fn to_diagram_of(&self, way: &GraphWay) -> Diagram {
         self.drawn(Some(way))
@@ -73,7 +73,7 @@ impl CompiledGraph {
             item.parent = group;
             diagram.add(item)
         };
-        let mut inner: Vec<&str> = Vec::new();
+        let mut inner: Vec<&CompiledGraph> = Vec::new();
         let start = add(diagram, Item::start());
         let mut items = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {
@@ -86,16 +86,22 @@ impl CompiledGraph {
             }
             if let Some(visits) = way.map(|way| &way.nodes[index]) {
                 item.visits = Some(visits.begun - visits.left_out);
-                item.mark = if visits.is_open { Mark::Active } else { Mark::None };
+                (item.mark, item.note) = match &visits.ended_by {
+                    _ if visits.is_open => (Mark::Active, String::new()),
+                    Some(reason) if visits.begun == visits.left_out => {
+                        (Mark::Cancelled, format!("✗ ended: {reason}"))
+                    }
+                    _ => (Mark::None, String::new()),
+                };
             }
             let item = add(diagram, item);
             items.push(item);
-            let graph = node.definition.config.get("graph").and_then(Value::as_str);
-            if let Some((name, graph)) = graph.and_then(|name| self.graphs.get_key_value(name))
-                && !inner.contains(&name.as_str())
+            if let Some(graph) =
+                self.graph_of(node).filter(|graph| !inner.iter().any(|drawn| std::ptr::eq(*drawn, *graph)))
             {
-                inner.push(name);
-                graph.draw(diagram, Some(item), &Path::join(&workflow, id, 1), None);
+                inner.push(graph);
+                let way = way.and_then(|way| way.nodes[index].inner.as_ref());
+                graph.draw(diagram, Some(item), &Path::join(&workflow, id, 1), way);
             }
         }
         let mut begin = Arrow::new(start, items[self.entry]);
@@ -114,6 +120,11 @@ impl CompiledGraph {
                 });
             }
         }
+    }
+
+    /// The graph within it that a node runs, for as often as it likes.
+    pub(crate) fn graph_of(&self, node: &CompiledNode) -> Option<&CompiledGraph> {
+        self.graphs.get(node.definition.config.get("graph")?.as_str()?).map(|graph| &**graph)
     }
 
     /// What a node that edges lead to is called; `None` is the end.

@@ -18,31 +18,32 @@ async fn drawn(home: &Home, made: Value, run: &RunId, failed: &str) -> Vec<Strin
         if entry.ordinal == StepNote::Route.ordinal() {
             traces.insert(entry.path, NodeTrace::Routed(serde_json::from_value(kept.unwrap()).unwrap()));
         } else if entry.ordinal == StepNote::LeftOut.ordinal() {
-            traces.insert(entry.path, NodeTrace::LeftOut);
+            let reason = kept.unwrap().as_str().unwrap().to_owned();
+            traces.insert(entry.path, NodeTrace::LeftOut(reason));
         }
     }
     let compiled = home.compiled(made).unwrap();
-    let way = compiled.way(&|node, time| {
-        let path = Path::join(&Path::from("test"), node, u32::try_from(time).unwrap());
-        match traces.get(&path) {
-            _ if path.as_str() == failed => NodeTrace::Failed,
-            Some(trace) => trace.clone(),
-            None => NodeTrace::Nothing,
-        }
-    });
+    let trace = |path: &Path| match traces.get(path) {
+        _ if path.as_str() == failed => NodeTrace::Failed,
+        Some(trace) => trace.clone(),
+        None => NodeTrace::Nothing,
+    };
+    let way = compiled.way(&trace, &|path| traces.keys().any(|known| known.is_within(path)));
     let diagram = compiled.to_diagram_of(&way);
     let items: Vec<Item> = diagram.items().map(|(_, item)| item.clone()).collect();
     let name = |id: ItemId| {
         let found = diagram.items().position(|(other, _)| other == id).unwrap();
         items[found].lines.first().cloned().unwrap_or_else(|| "o".to_owned())
     };
-    let edges = diagram
-        .arrows()
-        .iter()
-        .map(|arrow| format!("{}→{} {}", name(arrow.from), name(arrow.to), arrow.taken.unwrap()));
+    let edges = diagram.arrows().iter().map(|arrow| (name(arrow.from), name(arrow.to), arrow.taken)).map(
+        |(from, to, taken)| {
+            format!("{from}→{to} {}", taken.map_or("?".to_owned(), |taken| taken.to_string()))
+        },
+    );
     let open =
         items.iter().filter(|item| item.mark == Mark::Active).map(|item| format!("in {}", item.lines[0]));
-    edges.chain(open).collect()
+    let ended = items.iter().filter(|item| item.mark == Mark::Cancelled);
+    edges.chain(open).chain(ended.map(|item| format!("{} {}", item.lines[0], item.note))).collect()
 }
 
 /// Thinks twice, forks, joins, asks; with a branch that is never taken.
@@ -130,6 +131,35 @@ async fn the_way_ends_where_a_run_failed_and_a_branch_that_was_ended_leads_nowhe
         "slow→after 0",
         "after→join 0",
         "join→rest 0",
+        "slow ✗ ended: `quick` was done first",
     ];
     assert_eq!(drawn(&home, made, &outcome.run, "test/join").await, taken);
+}
+
+#[tokio::test]
+async fn edges_that_were_taken_within_a_graph_within_a_graph_are_marked_too() {
+    let inner = json!({
+        "name": "checks", "entry": "look",
+        "nodes": [{"id": "look", "type": "llm", "config": {"prompt": "Look"}}, {"id": "yes", "type": "answer"},
+            {"id": "no", "type": "answer"}],
+        "edges": [{"from": "look", "to": "yes", "condition": "index == nil or index < 2"}, {"from": "look", "to": "no"},
+            {"from": "yes", "to": "__end__"}, {"from": "no", "to": "__end__"}],
+    });
+    for (node, look, no) in [
+        (json!({"id": "check", "type": "graph", "config": {"graph": "checks"}}), 1, 0),
+        (json!({"id": "check", "type": "iteration", "config": {"graph": "checks"}}), 3, 1),
+    ] {
+        let home = Home::new();
+        let mut made = graph(json!([node, passes("out")]), &[("check", "out"), ("out", "__end__")]);
+        made["graphs"] = json!({"checks": inner});
+        let outcome = home.run(made.clone(), json!({"items": [1, 2, 3]})).await;
+        assert!(outcome.error.is_none(), "{:?}", outcome.error);
+        let edges = drawn(&home, made, &outcome.run, "").await;
+        let yes = look - no;
+        for edge in
+            ["o→look 1".to_owned(), format!("look→yes {yes}"), format!("look→no {no}"), format!("no→o {no}")]
+        {
+            assert!(edges.contains(&edge), "{edge}: {edges:?}");
+        }
+    }
 }

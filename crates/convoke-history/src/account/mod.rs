@@ -58,4 +58,5 @@ pub use question::{answer_text, question_blocks, question_conditions};
 pub use readable_json::readable_json;
 pub use renderer::{EffectRenderer, EffectSide};
 pub use session_log::session_log;
+pub(crate) use unfinished::left_out_text;
 pub use unfinished::unfinished;

@@ -2,11 +2,14 @@
 
 use convoke_core::EffectKind;
 
-use crate::{Effect, History, Tone};
+use crate::{Effect, History, Tone, text};
 
 /// Describes the status of an effect without an end.
 #[must_use]
 pub fn unfinished(history: &History, effect: &Effect) -> (Tone, String) {
+    if let Some(reason) = history.left_out(effect) {
+        return (Tone::Faint, left_out_text(&reason));
+    }
     let text = match effect.kind {
         EffectKind::Ask if is_open(history, effect) => "waiting for an answer",
         EffectKind::Ask => "no longer asked",
@@ -16,6 +19,11 @@ pub fn unfinished(history: &History, effect: &Effect) -> (Tone, String) {
         _ => "not finished",
     };
     (Tone::Caution, text.to_owned())
+}
+
+/// Says why nothing of an effect counts.
+pub(crate) fn left_out_text(reason: &str) -> String {
+    format!("ended: {}", text::one_line(reason))
 }
 
 /// Whether a question still waits. When its run ends for another reason it is withdrawn.

@@ -27,7 +27,7 @@ impl History {
     ///
     /// What whoever made the diagram knows already stays: how often an item was [visited](Item::visits) and an arrow
     /// [taken](convoke_diagram::Arrow::taken). An item that is marked [active](Mark::Active) is where the run is, or where it
-    /// ended. Of other arrows it is said that they were taken if the run came to both of their ends.
+    /// ended, and one that is [cancelled](Mark::Cancelled) stays so, with its note. Of other arrows it is said that they were taken if the run came to both of their ends.
     pub fn mark(&self, diagram: &mut Diagram) {
         let is_located = diagram.items().any(|(_, item)| item.mark == Mark::Active);
         let parts = self.parts(is_located);
@@ -41,9 +41,12 @@ impl History {
             }
             let part = known.unwrap_or(&nothing);
             let count = item.visits.unwrap_or(part.visits);
+            visits.insert(id, count);
+            if item.mark == Mark::Cancelled && !part.failed {
+                continue;
+            }
             item.mark = self.mark_of(item, part, count);
             item.note = note(self.record.status, item.mark, count, part);
-            visits.insert(id, count);
         }
         for arrow in diagram.arrows_mut().filter(|arrow| arrow.taken.is_none()) {
             let ends = [arrow.from, arrow.to].map(|end| visits.get(&end).copied());

@@ -1,11 +1,11 @@
 //! An effect in one line.
 
-use convoke_core::{FinishReason, ModelReply};
+use convoke_core::{FinishReason, ModelReply, RunStatus};
 use convoke_text::columns;
 use serde_json::Value;
 
 use super::Rich;
-use crate::account::{answer_text, unfinished};
+use crate::account::{answer_text, left_out_text, unfinished};
 use crate::{Detail, Effect, EffectStatus, History, Tone, human, text};
 
 /// What was asked is shown in at most so many columns, and in at least so many if the line is too long.
@@ -90,8 +90,14 @@ fn given(history: &History, effect: &Effect) -> Option<(Tone, String)> {
     let current = effect.current();
     if let Some(error) = &current.error {
         let error = text::one_line(&error.to_string());
-        return Some(match effect.status() {
-            EffectStatus::Superseded => (Tone::Caution, format!("to be performed anew; it failed: {error}")),
+        return Some(match (effect.status(), history.left_out(effect)) {
+            (EffectStatus::Superseded, Some(reason)) => (Tone::Faint, left_out_text(&reason)),
+            (EffectStatus::Superseded, None) if history.record.status == RunStatus::Completed => {
+                (Tone::Faint, format!("not needed in the end; it was interrupted: {error}"))
+            }
+            (EffectStatus::Superseded, None) => {
+                (Tone::Caution, format!("to be performed anew; it failed: {error}"))
+            }
             _ => (Tone::Bad, format!("failed: {error}")),
         });
     }

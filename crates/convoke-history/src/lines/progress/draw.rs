@@ -124,7 +124,7 @@ fn details(row: &ProgressNode, now: Timestamp) -> String {
                 details.push(format!("+{}", row.activities.len() - 1));
             }
         }
-        NodeState::Person if row.note.is_empty() => details.push("waits for a person".to_owned()),
+        NodeState::Person if row.note.is_empty() => details.push("waits".to_owned()),
         _ => {}
     }
     if !row.note.is_empty() {

@@ -202,7 +202,7 @@ impl LogLines {
             StepEnd::Failed { error } => {
                 Some((Tone::Bad, format!("{name}: failed: {}", short(without_requests(error)))))
             }
-            StepEnd::Suspended => Some((Tone::Caution, format!("{name}: waits for a person"))),
+            StepEnd::Suspended => Some((Tone::Caution, format!("{name}: waits"))),
             StepEnd::Interrupted { reason } => {
                 Some((Tone::Caution, format!("{name}: stopped: {}", short(reason))))
             }
