@@ -51,7 +51,7 @@ pub use effect::{CustomEffect, OnDoubt, PendingDecision, ReceivedMail, StepNote,
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, CategorisedError, Category, Divergence, Error, InDoubt, RecordedError,
-    StepError, Suspension, TimedOut, UnusableReply,
+    StepError, StepsMissing, Suspension, TimedOut, UnusableReply,
 };
 pub use event::{
     Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convoke_core::{Error, Outcome, RunId, RunStatus};
 use convoke_host::stored::{ESTIMATED, RunSource};
-use convoke_host::{FailureReport, GoOnOptions, Host, Manifest};
+use convoke_host::{FailureKind, FailureReport, GoOnOptions, Host, Manifest};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -56,7 +56,7 @@ pub(super) async fn run(
         }
     };
     tokio::pin!(attending);
-    let mut reporter = Reporter { host, notes: HashMap::new(), has_failures: false };
+    let mut reporter = Reporter { host, notes: HashMap::new(), failed: None };
     let ended = loop {
         tokio::select! {
             biased;
@@ -70,9 +70,9 @@ pub(super) async fn run(
         reporter.report(session, event).await?;
     }
     ended?;
-    match wanted.once && reporter.has_failures {
-        true => Err(Failure::Ended(Exit::Failed)),
-        false => Ok(()),
+    match reporter.failed.filter(|_| wanted.once) {
+        Some(exit) => Err(Failure::Ended(exit)),
+        None => Ok(()),
     }
 }
 
@@ -81,8 +81,8 @@ struct Reporter {
     host: Arc<Host>,
     /// What was said when runs went on that are under way.
     notes: HashMap<RunId, Vec<String>>,
-    /// Whether a run failed, or should have gone on and could not.
-    has_failures: bool,
+    /// How to end if a run failed, or should have gone on and could not. A store that cannot be used is the worst of it.
+    failed: Option<Exit>,
 }
 
 impl Reporter {
@@ -124,7 +124,9 @@ impl Reporter {
             session.output.note(&format!("{run}: {ESTIMATED}"));
         }
         let report = session.report(source, outcome, None).await?;
-        self.has_failures |= report.failure.is_some() && outcome.status != RunStatus::Cancelled;
+        if report.failure.is_some() && outcome.status != RunStatus::Cancelled {
+            self.failed.get_or_insert(Exit::Failed);
+        }
         session.output.notes(report.lacks().iter().map(|lack| format!("{run}: {lack}")));
         if session.json {
             let error = error_json(report.failure.as_ref());
@@ -143,8 +145,7 @@ impl Reporter {
         error: Error,
     ) -> Result<(), Failure> {
         // Those that need their user are left alone, which is no failure.
-        let is_left_alone = matches!(error, Error::Refused(_));
-        self.has_failures |= !is_left_alone;
+        let is_left_alone = matches!(error, Error::Refused(_) | Error::StepsMissing(_));
         let failure = match session.store.run(run).await?.filter(|_| is_left_alone) {
             None => FailureReport::from(error),
             Some(record) => {
@@ -154,6 +155,11 @@ impl Reporter {
                 unfit.unwrap_or_else(|| FailureReport::from(error).hint(session.resuming(&record)))
             }
         };
+        match failure.kind {
+            _ if is_left_alone => {}
+            FailureKind::Store => self.failed = Some(Exit::Store),
+            _ => drop(self.failed.get_or_insert(Exit::Failed)),
+        }
         if session.json {
             let document =
                 json!({"run": run, "status": null, "notes": notes, "error": error_json(Some(&failure))});

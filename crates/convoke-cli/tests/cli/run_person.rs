@@ -170,7 +170,12 @@ fn a_changed_file_is_taken_where_it_fits_what_was_done_and_refused_where_it_does
     place.write("letter.agent", AGENTFILE.replace("draft", "sketch"));
     let refused = place.convoke(&["resume", "letter-1", "--changed-file", "-q"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(stderr(&refused).contains("no longer has: `letter/main/draft`"), "{}", stderr(&refused));
+    let told = stderr(&refused);
+    assert!(told.contains("no longer has: `letter/main/draft`") && !told.contains("Workflow::"), "{told}");
+    assert!(
+        told.contains("without `--changed-file`") && told.contains("convoke fork letter-1 --at N"),
+        "{told}"
+    );
     place.write("letter.agent", AGENTFILE.replace("Address $sign", "Address $sign nicely"));
     let taken = place.convoke(&["resume", "letter-1", "--changed-file", "-q"]);
     assert_eq!(stdout(&taken), format!("{RESULT}\n"), "{}", stderr(&taken));

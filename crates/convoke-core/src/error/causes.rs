@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Error;
 use crate::ask::PendingQuestion;
 use crate::journal::EffectKind;
-use crate::{Path, Timestamp};
+use crate::{Path, RunId, Timestamp};
 
 /// A step failed, seen from its parent. One that was only stopped has not failed, and is not said to have.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -151,4 +151,51 @@ pub struct InDoubt {
     pub path: Path,
     /// The key it was called with.
     pub key: String,
+}
+
+/// A run has effects of steps that its workflow no longer has: going on would perform them again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{}. Put them back under their old names, go on with what began the run, or fork the run before them. A workflow in Rust can \
+     also say what was renamed or is to go (`Workflow::renamed`, `Workflow::dropped`), with a higher version \
+     (`Workflow::version`, `Workflow::migrate`)",
+    self.in_words()
+)]
+#[non_exhaustive]
+pub struct StepsMissing {
+    /// The run.
+    pub run: RunId,
+    /// Its workflow.
+    pub workflow: String,
+    /// The outermost steps that are missing.
+    pub missing: Vec<Path>,
+    /// The outermost steps that it has now and had not.
+    pub added: Vec<Path>,
+}
+
+/// So many steps a message names.
+const NAMED: usize = 5;
+
+impl StepsMissing {
+    /// Returns what is missing, without what can be done about it.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self { run, workflow, missing, added } = self;
+        let added = match added.is_empty() {
+            true => String::new(),
+            false => format!(" (new in it: {})", listed(added)),
+        };
+        let missing = listed(missing);
+        format!(
+            "run `{run}` has effects of steps that `{workflow}` no longer has: {missing}{added}. Going on would perform them again"
+        )
+    }
+}
+
+fn listed(paths: &[Path]) -> String {
+    let named: Vec<String> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+    match paths.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }

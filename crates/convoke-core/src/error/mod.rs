@@ -18,7 +18,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 pub use category::{CategorisedError, Category};
-pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
+pub use causes::{
+    BranchErrors, BranchFailure, Divergence, InDoubt, StepError, StepsMissing, Suspension, TimedOut,
+};
 pub use recorded::RecordedError;
 pub use unusable::UnusableReply;
 
@@ -112,6 +114,9 @@ pub enum Error {
     /// The store failed, or the run was taken over by another writer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The run has done what its workflow no longer knows.
+    #[error(transparent)]
+    StepsMissing(#[from] Box<StepsMissing>),
     /// The run cannot be started or resumed as asked.
     #[error("{0}")]
     Refused(Box<str>),
@@ -192,6 +197,7 @@ impl Error {
             Self::Diverged(inner) => &**inner,
             Self::InDoubt(inner) => &**inner,
             Self::Store(inner) => inner,
+            Self::StepsMissing(inner) => &**inner,
             _ => return None,
         })
     }
@@ -235,6 +241,7 @@ impl Error {
                 | Self::NotRecorded { .. }
                 | Self::InDoubt(_)
                 | Self::Store(_)
+                | Self::StepsMissing(_)
                 | Self::Refused(_)
         )
     }

@@ -165,7 +165,7 @@ impl Attendant {
             Ok(_) => None,
             // Somebody was faster: the store says when it is free again.
             Err(Error::Store(StoreError::Busy { .. })) => return,
-            Err(Error::Refused(_)) => Some(LONG_PAUSE),
+            Err(Error::Refused(_) | Error::StepsMissing(_)) => Some(LONG_PAUSE),
             Err(_) => Some(PAUSE),
         };
         (self.report)(&run, outcome);

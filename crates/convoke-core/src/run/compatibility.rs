@@ -15,10 +15,7 @@ use super::Names;
 use crate::journal::JournalIndex;
 use crate::step::Outline;
 use crate::store::RunRecord;
-use crate::{Error, Path};
-
-/// How many steps a message names.
-const NAMED: usize = 5;
+use crate::{Error, Path, StepsMissing};
 
 /// An outline as far as it decides about paths.
 #[derive(Deserialize)]
@@ -70,21 +67,8 @@ pub(super) fn must_fit(
     }
     let mut added = Vec::new();
     list_added(&Path::from(""), &kept, &now, &mut added);
-    let added = match added.is_empty() {
-        true => String::new(),
-        false => format!(" (new in it: {})", listed(&added)),
-    };
-    Err(Error::Refused(
-        format!(
-            "run `{}` has effects of steps that `{workflow}` no longer has: {}{added}. Going on would perform them again. \
-             Put them back under their old names, go on with what began the run, or fork the run before them. A workflow in Rust \
-             can also say what was renamed or is to go (`Workflow::renamed`, `Workflow::dropped`), with a higher version \
-             (`Workflow::version`, `Workflow::migrate`)",
-            record.id,
-            listed(&missing.into_iter().collect::<Vec<_>>()),
-        )
-        .into(),
-    ))
+    let (run, workflow, missing) = (record.id.clone(), workflow.to_owned(), missing.into_iter().collect());
+    Err(Error::StepsMissing(Box::new(StepsMissing { run, workflow, missing, added })))
 }
 
 /// The run itself, which has one child.
@@ -134,14 +118,6 @@ fn list_added(place: &Path, kept: &Shape, now: &Shape, added: &mut Vec<Path>) {
             Some(before) => list_added(&own, before, child, added),
             None => added.push(own),
         }
-    }
-}
-
-fn listed(paths: &[Path]) -> String {
-    let named: Vec<String> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
-    match paths.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 

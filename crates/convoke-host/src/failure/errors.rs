@@ -113,15 +113,18 @@ impl From<StoreError> for FailureReport {
 
 impl From<Error> for FailureReport {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Store(error) => error.into(),
-            other => {
-                let kind = match other.root() {
-                    Error::Budget(_) => FailureKind::UsedUp,
-                    _ => FailureKind::Failed,
-                };
-                Self::new(kind, other.to_string())
-            }
+        match error.root() {
+            Error::Store(failure) => failure.clone().into(),
+            // Files have no functions to say it with.
+            Error::StepsMissing(steps) => Self::failed(steps.in_words())
+                .hint("give them their old names in the file, or go on with the file as it was: without `--changed-file`")
+                .hint(format!(
+                    "to have the file as it is now do them anew, `convoke fork {} --at N` before them (`convoke show` has the numbers), \
+                     and resume the fork with `--changed-file`",
+                    steps.run
+                )),
+            Error::Budget(_) => Self::new(FailureKind::UsedUp, error.to_string()),
+            _ => Self::failed(error.to_string()),
         }
     }
 }
