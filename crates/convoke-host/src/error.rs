@@ -44,8 +44,8 @@ pub enum HostError {
         /// The package.
         name: String,
     },
-    /// The file of a run came on standard input.
-    #[error("the file came on standard input: there is no other")]
+    /// The file of a run came on standard input, or there was none.
+    #[error("the run was begun with `--goal` or with a file on standard input: there is no other")]
     NoFile,
     /// The file has mistakes in it.
     #[error("the {kind} is not valid: {problems}")]

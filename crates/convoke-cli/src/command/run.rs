@@ -27,7 +27,10 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let host = host::load(arguments)?;
     let skills = configuration::skills(host.config(), &wanted.skills, output)?;
-    let loaded = host.load_with(&wanted.file, &skills)?;
+    let loaded = match &wanted.goal {
+        Some(goal) => host.load_goal(goal)?,
+        None => host.load_with(&wanted.file, &skills)?,
+    };
     if let Some(definition) = &loaded.definition {
         // Before anything is said that would be said again.
         take_secrets_off(&wanted.inputs.input, definition.inputs(), !is_standard_input(&wanted.file))?;

@@ -26,6 +26,9 @@ pub(crate) struct RunArguments {
     /// The Agentfile, pack or graph; `-` for what comes on standard input.
     #[arg(value_name = "FILE", default_value = "Agentfile")]
     pub(crate) file: PathBuf,
+    /// Instead of a file: one goal, with the tools that a goal has.
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "input", "inputs"], value_parser = goal)]
+    pub(crate) goal: Option<String>,
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
     #[command(flatten)]
@@ -92,6 +95,14 @@ pub(crate) struct CommonArguments {
     /// Show every call, line by line.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+}
+
+/// A goal that says something.
+fn goal(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("say what is to be achieved".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// A time in which something can be done.

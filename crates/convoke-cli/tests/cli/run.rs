@@ -405,3 +405,35 @@ fn after_a_run_its_inputs_and_its_result_are_shown_as_text() {
     let json = document(&place.convoke(&["show", "letter-1", "--json"]));
     assert_eq!((&json["inputs"]["words"], &json["result"]), (&json!(10), &json!(RESULT)));
 }
+
+#[test]
+fn a_goal_runs_without_a_file_and_says_what_was_written() {
+    let place = Place::empty();
+    let script = "[[rule]]\nwhen.user_contains = \"Say \\\"hi\\\" for $5 to $nobody\"\nreply = \"hi\"\n";
+    place.write("script.toml", script);
+    let goal = "Say \"hi\" for $5 to $nobody";
+    let ran = place.convoke(&["run", "--goal", goal, "-m", "scripted/script.toml", "--id", "g-1"]);
+    assert_eq!((stdout(&ran).as_str(), ran.status.code()), ("hi\n", Some(0)), "{}", stderr(&ran));
+    let json = place.convoke(&["run", "--goal", goal, "-m", "scripted/script.toml", "--output", "json"]);
+    assert_eq!(document(&json)["outputs"]["goal"], "hi");
+    assert!(stdout(&place.convoke(&["runs"])).contains("inline-goal"));
+    assert!(stdout(&place.convoke(&["show", "g-1"])).contains("hi"));
+    for more in [&["Agentfile"][..], &["-i", "a=b"], &["--inputs", "x.json"]] {
+        let refused = place.convoke(&[&["run", "--goal", goal][..], more].concat());
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    }
+    let empty = place.convoke(&["run", "--goal", " "]);
+    assert_eq!(empty.status.code(), Some(2), "{}", stderr(&empty));
+}
+
+#[test]
+fn a_goal_without_a_file_goes_on_from_the_store_alone() {
+    let place = Place::empty();
+    place.write("script.toml", "[[rule]]\nerror = { status = 401, message = \"no\" }\n");
+    let failed = place.convoke(&["run", "--goal", "Say hi", "-m", "scripted/script.toml", "--id", "g-1"]);
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    place.write("script.toml", "[[rule]]\nreply = \"hi\"\n");
+    let changed = place.convoke(&["resume", "g-1", "--changed-file"]);
+    assert!(stderr(&changed).contains("`--goal`"), "{}", stderr(&changed));
+    assert_eq!(stdout(&place.convoke(&["resume", "g-1"])), "hi\n");
+}

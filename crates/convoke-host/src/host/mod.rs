@@ -185,8 +185,30 @@ impl Host {
             None => (name, bytes, None, beside(path, skills, trust)),
         };
         let kind = self.kind_of(&name, &bytes);
+        let loaded = Self::read(kind, path, (name, bytes), &*files);
+        Ok(LoadedFile { concern, ..loaded })
+    }
+
+    /// Makes an Agentfile of one goal out of what it is to achieve, with a workflow called `inline-goal`. What is in the text means
+    /// nothing else. Its runs are as those of a file that came on standard input.
+    ///
+    /// # Errors
+    /// If the packages that are trusted cannot be read.
+    pub fn load_goal(&self, goal: &str) -> Result<LoadedFile, HostError> {
+        let path = Path::new("-");
+        let files = beside(path, self.config.skills(), trust_store(self.config.environment())?);
+        let text = crate::scaffold::agentfile_of_goal(goal).into_bytes();
+        Ok(Self::read(Arc::new(AgentfileKind), path, ("--goal".to_owned(), text), &*files))
+    }
+
+    fn read(
+        kind: Arc<dyn DefinitionKind>,
+        path: &Path,
+        (name, bytes): (String, Vec<u8>),
+        files: &dyn Loader,
+    ) -> LoadedFile {
         let (source, mut diagnostics) = read_source(name, bytes);
-        let keeping = RecordingLoader::new(&*files);
+        let keeping = RecordingLoader::new(files);
         let mut definition = None;
         if diagnostics.errors() == 0 {
             (definition, diagnostics) = kind.read(&source, &keeping);
@@ -194,7 +216,7 @@ impl Host {
         }
         let definition = definition.filter(|_| diagnostics.errors() == 0);
         let beside = keeping.into_kept();
-        Ok(LoadedFile { kind, path: path.to_owned(), source, definition, diagnostics, concern, beside })
+        LoadedFile { kind, path: path.to_owned(), source, definition, diagnostics, concern: None, beside }
     }
 
     fn kind_of(&self, name: &str, bytes: &[u8]) -> Arc<dyn DefinitionKind> {

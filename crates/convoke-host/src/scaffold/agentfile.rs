@@ -1,4 +1,4 @@
-//! The first Agentfile.
+//! The first Agentfile, and one of a goal that needs none.
 
 use super::{ProjectPlan, Watcher};
 
@@ -42,7 +42,12 @@ pub(super) fn text(plan: &ProjectPlan) -> String {
     file
 }
 
-/// A text that the language reads back as it is.
+/// An Agentfile of one goal, whatever is in the text of it.
+pub(crate) fn of_goal(goal: &str) -> String {
+    format!("NAME inline-goal\nGOAL goal \"{}\"\nRUN run-goal USING goal\n", escaped(goal))
+}
+
+/// A text that the language reads back as it is, but for control characters that mean nothing.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
@@ -50,6 +55,8 @@ fn escaped(text: &str) -> String {
             '\\' => escaped.push_str("\\\\"),
             '"' => escaped.push_str("\\\""),
             '$' => escaped.push_str("$$"),
+            '\n' => escaped.push_str("\\n"),
+            '\t' => escaped.push_str("\\t"),
             control if control.is_control() => escaped.push(' '),
             other => escaped.push(other),
         }
@@ -63,6 +70,16 @@ mod tests {
     use convoke_goals::agentfile::{Source, format, read};
 
     use super::*;
+
+    #[test]
+    fn a_goal_without_a_file_says_what_was_written() {
+        for goal in ["Say \"hi\" for $5 and $name\\", "one\n\ttwo $$ ${x} # ```", "\u{7}x"] {
+            let source = Source::new("--goal", of_goal(goal));
+            let (file, diagnostics) = read(&source, &NoFiles);
+            let file = file.unwrap_or_else(|| panic!("{goal}: {diagnostics:?}"));
+            assert_eq!(file.goals[0].text.template.fill(|_| "VARIABLE"), goal.replace('\u{7}', " "));
+        }
+    }
 
     #[test]
     fn whatever_is_answered_the_file_is_valid_and_well_formatted() {

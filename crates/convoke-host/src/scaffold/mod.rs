@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use convoke_config::{NewFile, replace_file};
 
+pub(crate) use agentfile::of_goal as agentfile_of_goal;
+
 /// What is not to be shared: keys. Runs, with everything that was said in them, are not kept in the folder.
 const IGNORED: [&str; 1] = ["credentials.toml"];
 
