@@ -29,8 +29,8 @@ Exit codes:
   1  what was asked for failed or cannot be done
   2  the command line is wrong
   3  there is no such run, entry or question, or more than one fits
-  4  the store is missing, damaged, newer than this program, or cannot be read
-  5  the run waits for a person: `convoke answer`, then `convoke resume`
+  4  the store is missing, damaged, newer than this program, or cannot be used
+  5  the run waits: `convoke answer` or a later time, then `convoke resume`
   6  the run was stopped (`convoke resume` goes on), or cancelled for good
   7  the run's time or budget is used up";
 
@@ -607,7 +607,7 @@ pub(crate) struct NamedRun {
 
 const AFTER_ATTEND: &str = "\
 Forks are left alone until somebody has resumed them. With `--json`, a line for each run that stopped, as `convoke resume \
-     --output json` gives it. With `--once` the exit code is 1 if a run failed or could not go on; 4 if the store cannot be used.";
+     --output json` gives it. The exit code is 4 if the store cannot be used; with `--once` also 1 if a run failed or could not go on.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_ATTEND)]

@@ -14,8 +14,8 @@
 //! | 1 | what was asked for failed or cannot be done |
 //! | 2 | the command line is wrong |
 //! | 3 | there is no such run, entry or question, or more than one fits |
-//! | 4 | the store is missing, damaged, newer than this program, too old to be read as it is, or cannot be read |
-//! | 5 | the run waits for a person |
+//! | 4 | the store is missing, damaged, newer than this program, too old to be read as it is, or cannot be used, also if that comes while a run is at work |
+//! | 5 | the run waits for a person, or until a service can be asked again |
 //! | 6 | the run was stopped, or cancelled for good |
 //! | 7 | the run's time or budget is used up |
 //!

@@ -37,3 +37,22 @@ fn a_limit_that_was_the_end_of_a_goal_is_named_in_the_result() {
     assert_eq!(document(&ran)["cut_short"], json!({"dig": reason}));
     assert!(stderr(&ran).contains(&format!("`dig` was cut short: {reason}")), "{}", stderr(&ran));
 }
+
+#[test]
+fn a_goal_that_had_no_answer_at_its_limit_of_turns_names_the_key_that_allows_more() {
+    let script = |last: &str| {
+        format!(
+            "[[rule]]\nwhen.offers_tools = false\nreply = \"{last}\"\n\n\
+             [[rule]]\nreply = {{ tool_calls = [{{ name = \"ls\", arguments = {{ path = \".\" }} }}] }}\n"
+        )
+    };
+    let place = place("NAME x\nGOAL dig \"Dig\" TOOLS ls, glob\nRUN main USING dig\n", &script(" "));
+    place.write("convoke.toml", "[budgets]\nturns_per_goal = 2\n");
+    let ran = place.convoke(&["run", "-m", "scripted/script.toml", "--id", "x-1"]);
+    assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+    assert!(stderr(&ran).contains("raise `budgets.turns_per_goal` in convoke.toml"), "{}", stderr(&ran));
+    assert!(stderr(&ran).contains("`convoke resume x-1`"), "{}", stderr(&ran));
+    place.write("convoke.toml", "[budgets]\nturns_per_goal = 3\n");
+    place.write("script.toml", script("Dug."));
+    assert_eq!(place.convoke(&["resume", "x-1"]).status.code(), Some(0));
+}

@@ -154,9 +154,10 @@ async fn conclude<S: State>(
             let changes = Batch { closed, change: Some(change), launch, ..Batch::default() };
             journal.change(std::iter::empty(), changes);
         }
+        // What is not written is not so: nobody can answer a run or go on with it that the store does not have.
         if let Err(failure) = journal.settle().await {
-            error.get_or_insert(Error::Store(failure));
-            status = if status == RunStatus::Completed { RunStatus::Failed } else { status };
+            error = Some(Error::Store(unwritten_end(failure, error.as_ref())));
+            status = RunStatus::Failed;
         }
         if let Some(lease) = journal.lease() {
             journal.store().release(lease);
@@ -171,6 +172,16 @@ async fn conclude<S: State>(
     let kind = EventKind::RunEnded(end);
     run.events.emit(Emission { path: &Path::from(""), position, replayed: false, kind }, None).await;
     Outcome { run: run.id.clone(), status, state, error, totals }
+}
+
+/// The failure of the store that kept the end of a run from being written, which is told too.
+fn unwritten_end(failure: StoreError, end: Option<&Error>) -> StoreError {
+    match (failure, end) {
+        (StoreError::Failed(why), Some(end)) if !matches!(end.root(), Error::Store(_)) => {
+            StoreError::Failed(format!("{why}. What the run came to was not written: {end}"))
+        }
+        (failure, _) => failure,
+    }
 }
 
 /// A run that could not begin has one event: its end.

@@ -124,6 +124,22 @@ pub enum GoalError {
     },
 }
 
+/// How a limit of turns is said.
+const OUT_OF_TURNS: &str = "it reached its limit of";
+
+/// The reason why the work of somebody who had so many turns is incomplete.
+pub(super) fn out_of_turns(turns: u32) -> String {
+    format!("{OUT_OF_TURNS} {turns} turns")
+}
+
+impl GoalError {
+    /// Returns whether somebody would have had an answer with more turns, perhaps.
+    #[must_use]
+    pub fn is_out_of_turns(&self) -> bool {
+        matches!(self, Self::Incomplete { reason, .. } if reason.contains(OUT_OF_TURNS))
+    }
+}
+
 impl From<GoalError> for Error {
     fn from(error: GoalError) -> Self {
         match error {

@@ -8,7 +8,7 @@ use convoke_core::{
 };
 
 use super::called_tools::{CalledTools, merge};
-use super::error::GoalError;
+use super::error::{GoalError, out_of_turns};
 use super::events;
 use super::outputs::{self, ParsedOutputs};
 use super::reply_check::{no_answer, readable, repeats_prompt};
@@ -167,7 +167,7 @@ impl Worker<'_> {
                 return Ok(product);
             };
             if turns.turns == 0 {
-                product.incomplete = Some(format!("it reached its limit of {} turns", self.max_turns.turns));
+                product.incomplete = Some(out_of_turns(self.max_turns.turns));
                 return Ok(product);
             }
             events::skill_loaded(scope, self.name, &skill.name).await;
@@ -317,7 +317,7 @@ fn incomplete(result: &AgentResult) -> Option<String> {
     let turns = result.turns;
     Some(match result.stop {
         AgentStop::Complete => return None,
-        AgentStop::MaxTurns => format!("it reached its limit of {turns} turns"),
+        AgentStop::MaxTurns => out_of_turns(turns),
         AgentStop::TimedOut => "its time was up".to_owned(),
         AgentStop::BudgetExhausted => "what it may use was used up".to_owned(),
         AgentStop::Looping => "it kept making the same call".to_owned(),

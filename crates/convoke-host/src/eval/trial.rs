@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::store::RunRecord;
-use convoke_core::{Error, EventKind, RunId, RunStatus, Store, StoreError, WhenBusy};
+use convoke_core::{Error, EventKind, Outcome, RunId, RunStatus, Store, StoreError, WhenBusy};
 use convoke_eval::observation::ObservedUsage;
 use convoke_eval::scenario::ModelSource;
 use convoke_eval::{AssertionReport, Facts, Observation, RunReport, Scenario};
@@ -21,12 +21,12 @@ use super::person::Person;
 use super::supply::Next;
 use super::tools::ScenarioTool;
 use super::{EvalOptions, USUAL_TIMEOUT};
-use crate::HostError;
 use crate::definition::LoadedFile;
 use crate::host::{GoOnOptions, Host, StartOptions};
 use crate::prepared::{ExecutionOptions, PreparedRun};
 use crate::store::cancel_run;
 use crate::tools::ServerStartup;
+use crate::{FailureKind, FailureReport, HostError};
 
 /// So often it is looked whether another process is still at a run.
 const LOOK: Duration = Duration::from_millis(100);
@@ -62,6 +62,11 @@ pub(super) struct Trial<'a> {
 /// Whether nothing more is done for a run: what has failed stays so.
 fn is_over(record: &RunRecord) -> bool {
     record.status.is_final() || record.status == RunStatus::Failed
+}
+
+/// Whether the store cannot be used any more.
+fn is_of_the_store(error: &Error) -> bool {
+    FailureReport::from(error.clone()).kind == FailureKind::Store
 }
 
 impl Trial<'_> {
@@ -206,6 +211,10 @@ impl Trial<'_> {
             prepared = after.prepared;
             match outcome {
                 Ok(outcome) if outcome.status == RunStatus::Suspended => {}
+                // Nothing is written of how it ended, so nothing can be said of it.
+                Ok(Outcome { error: Some(error), .. }) if is_of_the_store(&error) => {
+                    return (prepared, Err(error.into()));
+                }
                 Ok(_) => return (prepared, Ok(DriveEnd::Over)),
                 Err(error) => return (prepared, Err(error.into())),
             }

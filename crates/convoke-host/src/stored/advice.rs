@@ -1,7 +1,7 @@
 //! Advice about a stored run: what can be done about it, in words, with the commands that do it.
 
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, RunStatus};
+use convoke_core::{EffectKind, RunId, RunStatus};
 use convoke_history::{DisplayStatus, History, text};
 use convoke_text::shell_quoted;
 
@@ -77,6 +77,15 @@ impl StoredRuns {
         };
         let fork = fork(decisive.current().ended?.seq);
         Some(format!("resuming it comes to the same end; to decide otherwise, `{fork}` makes a run {again}"))
+    }
+
+    /// What to do about a run that the store has lost.
+    pub(super) fn begin_anew(&self, run: &RunId) -> String {
+        format!(
+            "nothing of run {run} can be read in {} now: with the file back in its place, or a copy of it, it can go on from what is in \
+             there; without one, begin anew with `convoke run`",
+            self.place
+        )
     }
 
     /// Returns why a run did not complete that nobody works on any more, and what can be done about it; `None` if it did, or waits for

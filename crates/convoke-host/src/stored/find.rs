@@ -1,8 +1,9 @@
 //! Finds the run or the question that somebody means.
 
 use convoke_core::store::{RunQuery, RunRecord};
-use convoke_core::{InvalidRunId, PendingQuestion, RunId};
+use convoke_core::{InvalidRunId, PendingQuestion, RunId, Store};
 use convoke_history::{DisplayStatus, human, text};
+use convoke_store::SqliteStore;
 
 use super::StoredRuns;
 use crate::failure::FailureReport;
@@ -57,6 +58,14 @@ impl StoredRuns {
             let wanted = text::one_line(wanted);
             self.no_run(format!("there is no run `{wanted}` in {}", self.place))
         })
+    }
+
+    /// Whether whoever opens the file now finds this run in it: the store at hand may be open on one that is gone.
+    pub(super) async fn is_kept(&self, run: &RunId) -> bool {
+        match SqliteStore::open_read_only(&self.place) {
+            Ok(store) => store.run(run).await.is_ok_and(|found| found.is_some()),
+            Err(_) => false,
+        }
     }
 
     /// Finds the newest run of a file that can go on, and on which nobody works.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError};
-use convoke_goals::{GoalState, Values};
+use convoke_goals::{GoalError, GoalState, Values};
 use convoke_graph::{MergeConflict, NodeBudgetExhausted};
 use convoke_history::json::{QuestionView, SpentView};
 use convoke_history::{AwaitedMail, History, OpenQuestion, human};
@@ -171,7 +171,7 @@ impl StoredRuns {
                 report.next = format!("then go on with `{resume}`{at_once}");
             }
             status => {
-                let failure = FailureReport::new(kind_of(status), self.told(source, outcome).await?);
+                let failure = FailureReport::new(kind_of_end(outcome), self.told(source, outcome).await?);
                 let (failure, next) = match status {
                     RunStatus::Cancelled => match self.why_cancelled(outcome).await? {
                         Some(reason) => (failure, format!("run {run} was cancelled {reason}")),
@@ -180,6 +180,12 @@ impl StoredRuns {
                             format!("run {run} was stopped; go on with `{resume}`"),
                         ),
                     },
+                    _ if matches!(outcome.error.as_ref().map(Error::root), Some(Error::Store(_)))
+                        && !self.is_kept(run).await =>
+                    {
+                        let next = self.begin_anew(run);
+                        (failure.hint(next.clone()), next)
+                    }
                     _ => {
                         let next = self.remedy(outcome, &resume, policys).await?;
                         (failure.detail(format!("run {run}: {}", self.shows(run))).hint(next.clone()), next)
@@ -258,6 +264,10 @@ impl StoredRuns {
                 "`{resume}` asks for that reply anew, which helps if the model repeated itself, and `--model` asks another; \
                  `max_tokens` of a profile in convoke.toml allows longer replies to agents that require the profile"
             ),
+            _ if outcome.error.as_ref().is_some_and(is_out_of_turns) => format!(
+                "raise `budgets.turns_per_goal` in convoke.toml, and go on with `{resume}`: its last turn is asked for anew, nothing \
+                 that was done is done again"
+            ),
             _ if outcome.error.as_ref().is_some_and(is_of_the_graph) => format!(
                 "change the file, and go on with `{resume} --changed-file`: nothing that was done is done again"
             ),
@@ -268,9 +278,22 @@ impl StoredRuns {
     }
 }
 
+/// Whether a goal or an agent would have had an answer with more turns, perhaps.
+fn is_out_of_turns(error: &Error) -> bool {
+    error.downcast_ref::<GoalError>().is_some_and(GoalError::is_out_of_turns)
+}
+
 /// Whether an error is about what the file of a graph says, and nothing else.
 fn is_of_the_graph(error: &Error) -> bool {
     error.downcast_ref::<MergeConflict>().is_some() || error.downcast_ref::<NodeBudgetExhausted>().is_some()
+}
+
+/// The kind of failure that the end of a run is: where the store failed, that of the store.
+fn kind_of_end(outcome: &Outcome<Value>) -> FailureKind {
+    match outcome.error.as_ref().map(Error::root) {
+        Some(Error::Store(failure)) => FailureReport::from(failure.clone()).kind,
+        _ => kind_of(outcome.status),
+    }
 }
 
 /// The kind of failure that such an end is.
