@@ -53,6 +53,7 @@ impl PreparedRun {
         tools: RunTools,
         notes: &mut Vec<String>,
     ) -> Result<Self, HostError> {
+        models.check_prices()?;
         let models = Arc::new(models);
         // A run that goes on does so with the model it began with, whatever would be found now.
         let choice = models.choose(manifest.model.as_deref()).await?;

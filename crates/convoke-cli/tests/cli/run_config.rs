@@ -163,3 +163,22 @@ fn agent_052_skills_that_are_configured_are_found_by_run_validate_and_inspect_an
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("the folder of the Agentfile"), "{}", stderr(&refused));
 }
+
+#[test]
+fn a_file_of_prices_that_makes_no_sense_is_an_error_whatever_the_model() {
+    let place = workshop(&unwatched());
+    place.write("convoke.toml", "prices = \"prices.toml\"\n");
+    let dry = [&RUN[..], &["--dry-run"]].concat();
+    let chat = ["chat", "-m", "scripted/script.toml", "hello"];
+    for (prices, said) in [(None, "these prices cannot be read"), (Some("prices = 3"), "[prices]")] {
+        prices.into_iter().for_each(|text| place.write("prices.toml", text));
+        for arguments in [&dry[..], &RUN, &chat] {
+            let refused = place.convoke(arguments);
+            assert_eq!(refused.status.code(), Some(1), "{arguments:?}: {}", stderr(&refused));
+            let told = stderr(&refused);
+            assert!(told.contains("prices.toml") && told.contains(said), "{told}");
+        }
+    }
+    place.write("prices.toml", "[prices]\n\"groq/*\" = \"free\"\n");
+    assert_eq!(place.convoke(&RUN).status.code(), Some(0), "it had not begun");
+}

@@ -144,10 +144,20 @@ impl Models {
         name: &ModelName,
         tell: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Arc<dyn Model>, HostError> {
+        self.check_prices()?;
         if let Some(own) = self.own(name) {
             return Ok(own);
         }
         open(&self.connector(), self.config.local(), &self.downloads, name, tell).await
+    }
+
+    /// Checks that the file of prices makes sense, whichever models are asked: what others cost would not be counted.
+    ///
+    /// # Errors
+    /// If it cannot be read, or something in it is wrong.
+    pub fn check_prices(&self) -> Result<(), HostError> {
+        self.connector().prices()?;
+        Ok(())
     }
 
     /// Asks a model for one word, to see that it answers, and gives the beginning of what it said.
