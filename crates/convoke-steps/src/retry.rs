@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::RetryPolicy;
 
 /// Tries a step again when it fails for a reason that may pass, waiting longer each time, and at least as long as the
-/// other side asked.
+/// other side asked. If that is longer than the policy's longest wait, and than five minutes, a run with a store is suspended until then.
 ///
 /// A tool that is called again with the same arguments is called with the same idempotency key: what the first attempt
 /// did, and could not say, is not done twice by tools that heed it. The state keeps what a failed attempt wrote, unless [`with_rollback`](Self::with_rollback) is asked for.
@@ -121,11 +121,15 @@ impl<S: Send + 'static> Retry<S> {
         // 53 bits are what an f64 holds exactly.
         let chance = (scope.random() >> 11) as f64 / (1_u64 << 53) as f64;
         let planned = self.policy.delay(attempt - 1, chance);
-        let delay = planned.max(error.retry_after().unwrap_or_default());
+        let asked = error.retry_after().unwrap_or_default();
+        let delay = planned.max(asked);
         if scope.has_listeners() {
             scope.emit(EventKind::RetryScheduled { attempt, delay }).await;
         }
-        scope.sleep(delay).await
+        match asked > self.policy.longest_wait() {
+            true => scope.composing().sleep_as_asked(delay).await,
+            false => scope.sleep(delay).await,
+        }
     }
 }
 

@@ -94,6 +94,10 @@ impl RetryPolicy {
         self.attempts.get()
     }
 
+    pub(crate) fn longest_wait(&self) -> Duration {
+        self.maximum
+    }
+
     /// Returns how long to wait after the `failed`-th failure, counted from 0. `chance` is a random number from 0 to 1.
     #[must_use]
     pub fn delay(&self, failed: u32, chance: f64) -> Duration {

@@ -10,7 +10,7 @@ use crate::common::stored::{Home, echo};
 use crate::common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
     Answer, BoxFuture, Canceller, CategorisedError, Category, Error, EventKind, Invocation, ModelError,
-    Repeat, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
+    Repeat, RunStatus, Runtime, Timestamp, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{
@@ -199,6 +199,27 @@ async fn gains_128_the_longer_of_both_waits_counts() {
         });
         assert_eq!(scheduled, Some(millis(50)));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_wants_to_be_left_alone_for_a_day_is_not_waited_for_by_a_process() {
+    let day = Duration::from_secs(86_400);
+    let busy = || {
+        let asked =
+            CategorisedError::new(Category::Transient, "busy").with_retry_after(Duration::from_secs(86_400));
+        Error::failed(asked)
+    };
+    let home = Home::new(echo());
+    let patient = home.builder().patience(Duration::MAX).waits_out_time(true).build();
+    let workflow = Workflow::new(Retry::new(flaky(1, busy), attempts(2)));
+    let before = Timestamp::now();
+    let outcome = patient.start(&workflow, Trail::default()).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Suspended, "{:?}", outcome.error);
+    let wake = home.store().run(&outcome.run).await.unwrap().unwrap().wake.unwrap();
+    assert!(wake >= before + day, "{wake}");
+    // What the policy itself waits for so long is waited for.
+    let allowed = Workflow::new(Retry::new(flaky(1, busy), attempts(2).maximum(day)));
+    assert_eq!(patient.start(&allowed, Trail::default()).await.unwrap().status, RunStatus::Completed);
 }
 
 #[test]

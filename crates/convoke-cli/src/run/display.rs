@@ -63,6 +63,11 @@ impl Display {
         matches!(self.mode, DisplayMode::Picture(_))
     }
 
+    /// Whether nothing is shown.
+    pub(crate) fn is_quiet(&self) -> bool {
+        matches!(self.mode, DisplayMode::Nothing)
+    }
+
     /// Something has happened, and is in the tree already.
     pub(crate) fn heard(&mut self, progress: &RunProgress, event: &Event) {
         if let DisplayMode::Lines(plain) = &mut self.mode {

@@ -1,6 +1,6 @@
 //! Executes a prepared run with somebody who watches: shown, asked about, stopped, and its result given.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +103,7 @@ pub(crate) async fn go_on(
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
     session.output.notes(&notes);
     let (stream, after) = running.into_parts();
-    let mut lost = Vec::new();
+    let (mut lost, mut told) = (Vec::new(), Vec::new());
     if talks {
         session.output.aside("Ctrl-D leaves it for later, /quit ends it");
     }
@@ -119,17 +119,19 @@ pub(crate) async fn go_on(
         by: user_name(),
         always,
         granted: HashSet::new(),
+        failed_tries: HashMap::new(),
         take_over,
         send,
         gives_events: format == Format::Ndjson,
         has_new_mail: false,
         output: &mut *session.output,
         notes: &mut lost,
+        told: &mut told,
     };
     let given = match watch.run(stream).await {
         Ok((outcome, said)) => {
             session.output.notes(&lost);
-            notes.extend(lost);
+            notes.extend(told.into_iter().chain(lost));
             if outcome.totals.usage.is_estimated {
                 session.output.note(ESTIMATED);
                 notes.push(ESTIMATED.to_owned());

@@ -1,13 +1,13 @@
 //! Watches a run under way: shows it, has a person answer its questions, and ends it when told to.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::time::Duration;
 
-use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
-use convoke_history::AwaitedMail;
+use convoke_core::{Answer, Error, Event, EventKind, Outcome, Path, RunStream, State, StoreError};
 use convoke_history::json::event_json;
 use convoke_history::progress::{RunProgress, Speech};
+use convoke_history::{AwaitedMail, human};
 use convoke_host::stored::call_lines;
 use convoke_host::tools::AlwaysAllow;
 use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST, EVENT_PASSED_OVER};
@@ -31,6 +31,9 @@ const FRAME: Duration = Duration::from_millis(100);
 
 /// So much of a command is shown.
 const SHOWN: usize = 60;
+
+/// A wait that is said although nothing else is.
+const LONG_WAIT: Duration = Duration::from_secs(60);
 
 /// What watches a run.
 pub(crate) struct Watch<'a> {
@@ -58,9 +61,13 @@ pub(crate) struct Watch<'a> {
     pub(crate) gives_events: bool,
     /// Whether mail was taken that had not been taken before.
     pub(crate) has_new_mail: bool,
+    /// How steps failed that may be tried again.
+    pub(crate) failed_tries: HashMap<Path, String>,
     pub(crate) output: &'a mut Output,
     /// What the user should know at the end.
     pub(crate) notes: &'a mut Vec<String>,
+    /// What the user was told meanwhile.
+    pub(crate) told: &'a mut Vec<String>,
 }
 
 /// A question being answered.
@@ -173,7 +180,27 @@ impl Watch<'_> {
         }
         self.display.heard(&self.progress, event);
         self.tell_client(event);
+        self.tell_wait(event);
         self.give(event)
+    }
+
+    /// Says that something is tried again after a long time, where nothing else says so.
+    fn tell_wait(&mut self, event: &Event) {
+        match &event.kind {
+            _ if event.replayed || !self.display.is_quiet() => {}
+            EventKind::RetryFailed { error, .. } => {
+                self.failed_tries.insert(event.path.clone(), text::one_line(error));
+            }
+            EventKind::RetryScheduled { delay, .. } => {
+                let why = self.failed_tries.remove(&event.path).unwrap_or_default();
+                if *delay > LONG_WAIT {
+                    let name =
+                        event.path.last().map_or_else(String::new, |place| text::one_line(place.written()));
+                    self.note(format!("`{name}` is tried again in {}: {why}", human::duration(*delay)));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Says which calls a client is to make, and what it sent that is no result.
@@ -208,7 +235,7 @@ impl Watch<'_> {
     fn note(&mut self, note: String) {
         self.display.step_aside();
         self.output.note(&note);
-        self.notes.push(note);
+        self.told.push(note);
     }
 
     fn give(&mut self, event: &Event) -> Result<(), Failure> {

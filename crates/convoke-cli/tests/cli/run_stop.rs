@@ -265,3 +265,55 @@ fn a_run_that_somebody_works_on_is_left_alone() {
     let (events, code, told) = running.finish();
     assert_eq!((code, &events.last().unwrap()["status"]), (Some(0), &json!("completed")), "{told}");
 }
+
+#[test]
+fn a_run_whose_store_breaks_while_it_is_at_work_ends_as_one_of_the_store() {
+    let gone = |place: &Place| std::fs::remove_file(place.file()).unwrap();
+    let replaced = |place: &Place| {
+        gone(place);
+        std::fs::write(place.file(), "not a store").unwrap();
+    };
+    for harm in [&gone as &dyn Fn(&Place), &replaced] {
+        let place = talkative();
+        let mut running = Running::start(&place, &RUN);
+        running.until(goal_started);
+        harm(&place);
+        let (events, code, told) = running.finish();
+        assert_eq!(code, Some(4), "{told}");
+        let last = events.last().unwrap();
+        assert_eq!((&last["status"], &last["error"]["exit_code"]), (&json!("failed"), &json!(4)), "{last}");
+        assert!(!told.contains("convoke show") && !told.contains("convoke resume"), "{told}");
+        assert!(told.contains("begin anew with `convoke run`"), "{told}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_and_has_no_store_any_more_is_not_said_to_go_on() {
+    let place = hanging();
+    let mut running = Running::start(&place, &RUN);
+    running.until(goal_started);
+    std::fs::remove_file(place.file()).unwrap();
+    running.signal(Signal::INT);
+    let (_, code, told) = running.finish();
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told.contains("is gone") && !told.contains("convoke resume"), "{told}");
+}
+
+#[test]
+fn a_service_that_wants_to_be_left_alone_for_a_day_is_not_waited_for_in_silence() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME x\nGOAL ask \"Ask\" RETRY 2\nRUN main USING ask\n");
+    let busy = |wait: &str| {
+        format!("[[rule]]\nerror = {{ status = 429, message = \"slow down\", retry_after = \"{wait}\" }}\n")
+    };
+    place.write("script.toml", busy("1d"));
+    let ran = place.convoke(&["run", "--quiet", "-m", "scripted/script.toml", "--id", "x-1"]);
+    let told = stderr(&ran);
+    assert_eq!(ran.status.code(), Some(5), "{told}");
+    assert_eq!(
+        told.matches("`ask` is tried again in 1 d 00 h: model call failed: slow down").count(),
+        1,
+        "{told}"
+    );
+    assert!(told.contains("run x-1 waits until ") && told.contains("`convoke resume x-1`"), "{told}");
+}

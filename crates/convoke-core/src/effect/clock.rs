@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Past;
 use crate::journal::Attachments;
-use crate::run::WaitCondition;
-use crate::{Digest, EffectKind, Error, Path, Scope, Timestamp};
+use crate::run::{USUAL_PATIENCE, WaitCondition};
+use crate::{ComposingScope, Digest, EffectKind, Error, Path, Scope, Timestamp};
 
 impl Scope {
     /// Returns the time. **Durable**: a resumed run sees the time the first one saw.
@@ -40,6 +40,11 @@ impl Scope {
     /// # Errors
     /// [`Error::Suspended`] if the wait is long, other stops, and [`Error::TimedOut`] if this scope's time is up first.
     pub async fn sleep(&self, duration: Duration) -> Result<(), Error> {
+        let patience = if self.node.run.services.waits_out_time { Duration::MAX } else { self.patience() };
+        self.sleep_or_suspend(duration, patience).await
+    }
+
+    async fn sleep_or_suspend(&self, duration: Duration, patience: Duration) -> Result<(), Error> {
         let digest = Digest::of_parts(&[&duration.as_micros().to_le_bytes()]);
         let effect = self.number(EffectKind::Sleep, digest);
         let until = match effect.past::<()>(|| format!("{duration:?}"))? {
@@ -52,8 +57,7 @@ impl Scope {
             }
         };
         let left = until.since(Timestamp::now());
-        let is_patient = self.node.run.services.waits_out_time || left <= self.patience();
-        if !is_patient && self.journal().is_some() {
+        if left > patience && self.journal().is_some() {
             return Err(self.suspend(WaitCondition::time(effect.path, until)));
         }
         let outcome = tokio::select! {
@@ -72,6 +76,20 @@ impl Scope {
     fn started_at(&self, effect: &super::NumberedEffect<'_>) -> Option<Timestamp> {
         let slot = self.journal()?.index.get(effect.path, effect.ordinal)?;
         slot.started.map(|entry| entry.at)
+    }
+}
+
+impl ComposingScope<'_> {
+    /// Waits because another side wants to be left alone for so long, which may be days: as [`sleep`](Scope::sleep), but a run with a
+    /// store is suspended if that is more than the usual [patience](crate::RuntimeBuilder::patience), however patient this runtime is.
+    ///
+    /// # Errors
+    /// As [`sleep`](Scope::sleep).
+    pub async fn sleep_as_asked(&self, duration: Duration) -> Result<(), Error> {
+        let patience = self.patience();
+        // Where nothing can be suspended, a limit on time ends it.
+        let patience = if self.node.is_timed() { patience } else { patience.min(USUAL_PATIENCE) };
+        self.sleep_or_suspend(duration, patience).await
     }
 }
 

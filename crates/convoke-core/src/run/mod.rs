@@ -53,6 +53,7 @@ pub use registry::Registry;
 pub use replay::Replay;
 pub(crate) use reshape::Names;
 pub use runner::Runner;
+pub(crate) use runtime::USUAL_PATIENCE;
 pub use runtime::{FORBID_LIVE_MODELS, Runtime, RuntimeBuilder};
 pub use start::{RunOptions, Start, WhenBusy, WhenDropped};
 pub use stream::RunStream;

@@ -17,7 +17,7 @@ use crate::{Error, OnDoubt, RunId};
 pub const FORBID_LIVE_MODELS: &str = "CONVOKE_FORBID_LIVE_MODELS";
 
 /// How long a run waits for time or mail before it is suspended, unless said otherwise.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const USUAL_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Runs workflows. Cheap to clone.
 ///
@@ -65,7 +65,7 @@ impl Runtime {
             interceptors: Vec::new(),
             settings: Settings::default(),
             on_doubt: OnDoubt::default(),
-            patience: PATIENCE,
+            patience: USUAL_PATIENCE,
             waits_out_time: false,
             forbid_live_models: std::env::var(FORBID_LIVE_MODELS)
                 .is_ok_and(|value| !value.is_empty() && value != "0"),
