@@ -54,7 +54,7 @@ pub use error::{
     StepError, Suspension, TimedOut, UnusableReply,
 };
 pub use event::{
-    Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
+    Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Moment, Observer, Position, RunEnd, StepEnd,
 };
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
 pub use intercept::{
