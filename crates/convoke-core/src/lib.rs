@@ -32,6 +32,7 @@ mod id;
 mod intercept;
 pub mod journal;
 mod json;
+mod json_source;
 mod message;
 mod model;
 mod path;
