@@ -32,6 +32,7 @@ mod id;
 mod intercept;
 pub mod journal;
 mod json;
+mod json_source;
 mod message;
 mod model;
 mod path;
@@ -54,7 +55,7 @@ pub use error::{
     StepError, StepsMissing, Suspension, TimedOut, UnusableReply,
 };
 pub use event::{
-    Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
+    Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Moment, Observer, Position, RunEnd, StepEnd,
 };
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
 pub use intercept::{

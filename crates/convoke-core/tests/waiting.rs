@@ -1,5 +1,6 @@
 //! Time limits and waiting for others: those of tools count work, limits somebody sets on steps count everything.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::common::{Trail, millis};
@@ -8,6 +9,7 @@ use convoke_core::{
     RunStatus, Runtime, Scope, Step, Tool, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_steps::{AsyncFunc, Chain, OnError, StepExt, ToolStep, task, task_boxed};
+use convoke_store::MemoryStore;
 use serde_json::{Value, json};
 
 const TEN_MINUTES: Duration = Duration::from_secs(600);
@@ -153,4 +155,30 @@ async fn a_state_that_was_not_told_for_lack_of_time_does_not_count_as_told() {
         })
         .collect();
     assert_eq!(told, [json!(2)], "whole, because nothing was told before");
+}
+
+/// A state that counts how often it is written.
+#[derive(Default, serde::Deserialize)]
+struct Counted;
+
+static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+
+impl serde::Serialize for Counted {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WRITTEN.fetch_add(1, Ordering::Relaxed);
+        serializer.serialize_unit_struct("Counted")
+    }
+}
+
+/// A conversation that waits for the next words is as long as all that was said, and nothing is kept of it then.
+#[tokio::test]
+async fn a_run_that_waits_does_not_write_its_state_for_nobody() {
+    let step = task("ask", async |scope: &Scope, _: &mut Counted| {
+        scope.ask(Question::text("well?")).await.map(drop)
+    });
+    let (workflow, runtime) = (Workflow::new(step), Runtime::builder().store(MemoryStore::new()).build());
+    let run = runtime.start(&workflow, Counted).await.unwrap().run;
+    let before = WRITTEN.load(Ordering::Relaxed);
+    assert_eq!(runtime.resume(&workflow, run).await.unwrap().status, RunStatus::Suspended);
+    assert_eq!(WRITTEN.load(Ordering::Relaxed), before);
 }

@@ -33,6 +33,12 @@ impl StepNote {
 }
 
 impl ComposingScope<'_> {
+    /// Whether notes are kept: the run has a journal. Saves making those that are not.
+    #[must_use]
+    pub fn keeps_notes(&self) -> bool {
+        self.journal().is_some()
+    }
+
     /// Keeps a note on the step that has this scope. It is durable before anything else is done in the world.
     ///
     /// # Errors

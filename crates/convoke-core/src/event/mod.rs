@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use feed::{EventFeed, FeedReader};
 pub use kind::{EventKind, ModelCall, ModelCallEnd, RunEnd, StepEnd};
 pub(crate) use position::LogicalTime;
-pub use position::{InvalidPosition, Position};
+pub use position::{InvalidPosition, Moment, Position};
 pub(crate) use reader::{EventReceiver, EventSender, event_channel};
 pub(crate) use sequencer::{Emission, EventSelection, Sequencer};
 

@@ -42,6 +42,10 @@ impl Position {
     }
 }
 
+/// How far a scope had come in the account of its run, for what follows from that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub(crate) LogicalTime);
+
 /// A moment in the logical time of a run: the last entry of the journal that what happens follows from, and how much has been told
 /// since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -4,12 +4,16 @@
 //! wait for the next words. Saved like this, a conversation is known by its digest, can be added to and compared, and what was said is
 //! read when somebody asks for it: a model that is really called.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 
+use bytes::Bytes;
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Message, Transcript};
-use crate::Digest;
+use crate::{Digest, json_source};
 
 /// The beginning of a conversation, as it was read from a state.
 pub(super) struct StoredPrefix {
@@ -25,7 +29,7 @@ pub(super) struct StoredPrefix {
 /// Where the messages are.
 enum Source {
     /// In the JSON of a list, [as states have it](exchanged).
-    Text(String),
+    Text(KeptText),
     /// One before a conversation.
     Preceding { first: Message, rest: Transcript },
 }
@@ -36,10 +40,49 @@ struct KeptTranscript {
     digest: Digest,
     length: usize,
     encoded: usize,
-    text: Option<String>,
+    text: Option<KeptText>,
     /// The JSON as it is: how earlier builds kept it.
     #[serde(default, skip_serializing)]
     messages: String,
+}
+
+/// A text that may be long: a part of what it was read from, where that is possible.
+struct KeptText(Bytes);
+
+impl KeptText {
+    fn as_str(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl From<String> for KeptText {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Serialize for KeptText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for KeptText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Shared;
+        impl<'de> Visitor<'de> for Shared {
+            type Value = KeptText;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<KeptText, E> {
+                Ok(KeptText(json_source::shared(text)))
+            }
+        }
+        deserializer.deserialize_str(Shared)
+    }
 }
 
 impl StoredPrefix {
@@ -47,7 +90,7 @@ impl StoredPrefix {
     pub(super) fn read(&self) -> &Transcript {
         self.read.get_or_init(|| match &self.source {
             Source::Text(text) => {
-                serde_json::from_str::<Vec<Message>>(&exchanged(text)).unwrap_or_default().into()
+                serde_json::from_str::<Vec<Message>>(&exchanged(&text.as_str())).unwrap_or_default().into()
             }
             Source::Preceding { first, rest } => std::iter::once(first).chain(rest.iter()).cloned().collect(),
         })
@@ -62,7 +105,7 @@ impl StoredPrefix {
 
     fn of(kept: KeptTranscript) -> Self {
         let KeptTranscript { digest, length, encoded, text, messages } = kept;
-        let source = Source::Text(text.unwrap_or_else(|| exchanged(&messages)));
+        let source = Source::Text(text.unwrap_or_else(|| exchanged(&messages).into()));
         Self { digest, length, encoded, source, read: OnceLock::new() }
     }
 }
@@ -70,7 +113,7 @@ impl StoredPrefix {
 impl KeptTranscript {
     fn of(transcript: &Transcript) -> Self {
         let (digest, length, encoded) = (transcript.digest(), transcript.len(), transcript.encoded_len());
-        let text = Some(written(transcript) + "]");
+        let text = Some((written(transcript) + "]").into());
         Self { digest, length, encoded, text, messages: String::new() }
     }
 }
@@ -80,7 +123,7 @@ fn written(transcript: &Transcript) -> String {
     let mut list = match transcript.beginning.as_deref() {
         None => "[".to_owned(),
         Some(StoredPrefix { source: Source::Text(text), .. }) => {
-            text.strip_suffix(']').unwrap_or("[").to_owned()
+            text.as_str().strip_suffix(']').unwrap_or("[").to_owned()
         }
         Some(preceding) => written(preceding.read()),
     };
@@ -211,6 +254,18 @@ mod tests {
         assert!(read.iter().eq(talk.iter()) && read == talk && !read.is_damaged());
         let again = saved(&read);
         assert!(again.iter().eq(talk.iter()) && !again.is_damaged());
+    }
+
+    /// A run that goes on reads its state and then mostly waits for the next words.
+    #[test]
+    fn what_was_said_is_not_copied_when_a_state_is_read() {
+        let talk = Transcript::from_iter([Message::user("hello"), Message::assistant("hi")]);
+        let json = Bytes::from(serde_json::to_vec(&Saved(talk.clone())).unwrap());
+        let Saved(read) = json_source::read(&json).unwrap();
+        let beginning = read.beginning.as_deref().map(|beginning| &beginning.source);
+        let Some(Source::Text(KeptText(text))) = beginning else { panic!("it was read from a text") };
+        assert!(json.as_ptr_range().contains(&text.as_ptr()));
+        assert!(read.iter().eq(talk.iter()) && saved(&read).iter().eq(talk.iter()));
     }
 
     #[test]

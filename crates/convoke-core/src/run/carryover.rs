@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use super::Run;
 use super::grants::Approved;
 use crate::budget::{Budget, BudgetUsage};
 use crate::intercept::Labels;
+use crate::json_source;
 use crate::message::Money;
 use crate::store::{Generation, RunRecord, Totals};
 use crate::{Digest, Error, Path};
@@ -41,9 +44,13 @@ pub(super) struct Carryover {
     pub(super) before: Option<PreviousGeneration>,
 }
 
-/// How a generation began.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct PreviousGeneration {
+/// How a generation began, as JSON that is read only where it is asked for: all that was said before may be in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PreviousGeneration(Bytes);
+
+/// The same, read.
+#[derive(Serialize, Deserialize)]
+struct Beginning {
     number: u32,
     begins_at: u64,
     version: u32,
@@ -56,19 +63,36 @@ pub(super) struct PreviousGeneration {
 }
 
 impl PreviousGeneration {
-    pub(super) fn of(record: &RunRecord, carried: &Carryover) -> Self {
+    pub(super) fn of(record: &RunRecord, carried: &Carryover) -> Result<Self, Error> {
         let Generation { number, begins_at, .. } = record.generation;
         let input = String::from_utf8_lossy(&record.input).into_owned();
         let (learnt, used) = (carried.learnt.clone(), carried.used.clone());
-        Self { number, begins_at, version: record.version, seed: record.seed, input, learnt, used }
+        let (version, seed) = (record.version, record.seed);
+        let beginning = Beginning { number, begins_at, version, seed, input, learnt, used };
+        Ok(Self(serde_json::to_vec(&beginning)?.into()))
     }
 
     /// The record that the run had then, as far as its past is concerned.
     pub(super) fn record(self, now: &RunRecord) -> Result<RunRecord, Error> {
-        let Self { number, begins_at, version, seed, input, learnt, used } = self;
+        let beginning = serde_json::from_slice(&self.0)?;
+        let Beginning { number, begins_at, version, seed, input, learnt, used } = beginning;
         let carried = Carryover { learnt, used, ..Carryover::default() }.stored()?;
         let generation = Generation { number, begins_at, carried: Some(carried) };
         Ok(RunRecord { version, seed, input: input.into(), generation, ..now.clone() })
+    }
+}
+
+impl Serialize for PreviousGeneration {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json: &RawValue = serde_json::from_slice(&self.0).map_err(S::Error::custom)?;
+        json.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PreviousGeneration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self(json_source::shared(json.get())))
     }
 }
 
@@ -77,7 +101,7 @@ impl Carryover {
     pub(super) fn of(record: &RunRecord) -> Result<Self, Error> {
         match &record.generation.carried {
             None => Ok(Self::default()),
-            Some(json) => Ok(serde_json::from_slice(json)?),
+            Some(json) => Ok(json_source::read(json)?),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::cancel_listener::CancelListener;
 use super::generation::{FinishedGeneration, GenerationStart};
-use super::prepare::{PreparedRun, ReadyRun, prepare};
+use super::prepare::{PreparedRun, prepare};
 use super::redo::stored_outcome;
 use super::start::Start;
 use super::time_limit::RunClock;
@@ -16,12 +16,13 @@ use crate::scope::Node;
 use crate::store::{Batch, Launch, RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
 
+/// What is only done in some runs, or at their ends, is on the heap: every run would have to have room for all of it.
 pub(super) async fn drive<S: State>(
-    start: Start<S>,
+    start: Box<Start<S>>,
     reader: Option<EventSender>,
     polls: Arc<Polls>,
 ) -> Result<Outcome<S>, Error> {
-    let Start { runtime, workflow, id, beginning, options, settings } = start;
+    let Start { runtime, workflow, id, beginning, options, settings } = *start;
     let services = runtime.services;
     let fallback_id = id.clone();
     let prepared = match services.around.as_deref().map_or(Ok(()), InterceptorStack::check) {
@@ -38,16 +39,16 @@ pub(super) async fn drive<S: State>(
                 state: Some(json::to_value(&outcome.state)?),
                 totals: outcome.totals,
             };
-            report_completed(&services, reader, workflow.name(), outcome.run.clone(), end).await;
+            Box::pin(report_completed(&services, reader, workflow.name(), outcome.run.clone(), end)).await;
             return Ok(outcome);
         }
         Err(error) => {
-            report_refused(&services, reader, fallback_id, workflow.name(), &error).await;
+            Box::pin(report_refused(&services, reader, fallback_id, workflow.name(), &error)).await;
             return Err(error);
         }
     };
     let time = RunClock::of(&ready);
-    let ReadyRun { id, mut generation, mut resumed, launch, before, .. } = *ready;
+    let (id, mut generation, mut resumed) = (ready.id, ready.generation, ready.resumed);
     let events = Arc::new(services.sequencer(id.clone(), reader));
     let settings = Arc::new(settings);
     let mut guard = AbandonOnDrop::default();
@@ -59,7 +60,7 @@ pub(super) async fn drive<S: State>(
         let run = Arc::new(run.continued(number, &carried).granted(grants).knowing(names));
         run.polls.belong_to(&run);
         guard.guard(&run);
-        let budget = launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used.clone()));
+        let budget = ready.launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used.clone()));
         let cancel = Arc::clone(options.canceller.inner());
         let (settings, deadline) = (Arc::clone(&settings), time.deadline.clone());
         let scope = Scope::new(Node::root(Arc::clone(&run), settings, budget.clone(), cancel, deadline));
@@ -68,7 +69,9 @@ pub(super) async fn drive<S: State>(
         if let Some(journal) = &run.journal {
             scope.node.reach(LogicalTime::of_entry(journal.before_first()));
         }
-        scope.emit_at(&Path::from(""), beginning, false).await;
+        if scope.has_listeners() {
+            scope.emit_at(&Path::from(""), beginning, false).await;
+        }
         let listener = CancelListener::of(&run, &options.canceller);
         if let Some(listener) = listener.as_ref().filter(|_| resumed) {
             // It may have been told while nobody worked on it.
@@ -87,7 +90,7 @@ pub(super) async fn drive<S: State>(
         if let Some(Error::Continues(input)) = error.as_ref().map(Error::root) {
             let (budget, learnt) = (budget.as_deref(), scope.learnt());
             let ended = FinishedGeneration { run: &run, carried, budget, time: &time, learnt };
-            match ended.continue_with(&workflow, input).await {
+            match Box::pin(ended.continue_with(&workflow, input)).await {
                 Ok(next) => {
                     beginning = EventKind::RunContinued { generation: next.number };
                     (generation, resumed) = (next, true);
@@ -98,7 +101,8 @@ pub(super) async fn drive<S: State>(
                 Err(refused) => error = Some(refused),
             }
         }
-        let outcome = conclude(&scope, state, error, &time, before, options.canceller.is_left()).await;
+        let is_left = options.canceller.is_left();
+        let outcome = Box::pin(conclude(&scope, state, error, &time, ready.before, is_left)).await;
         guard.finished();
         return Ok(outcome);
     }
@@ -114,13 +118,17 @@ async fn conclude<S: State>(
     is_left: bool,
 ) -> Outcome<S> {
     let run = &scope.node.run;
-    let json = json::to_value(&state);
-    let mut error = match (error, &json) {
-        (None, Err(unwritable)) => Some(unwritable.clone()),
-        (error, _) => error,
-    };
+    let mut error = error;
     let mut status = error.as_ref().map_or(RunStatus::Completed, Error::status);
-    let json = json.ok();
+    // What a run that waits has come to is not kept, and may be long.
+    let is_wanted = status != RunStatus::Suspended || run.events.has_listeners();
+    let json = match is_wanted.then(|| json::to_value(&state)).transpose() {
+        Ok(json) => json,
+        Err(unwritable) => {
+            status = error.get_or_insert(unwritable).status();
+            None
+        }
+    };
     if let Some(journal) = &run.journal {
         let state = json.clone().filter(|_| status != RunStatus::Suspended);
         let mut stored = stored_outcome(error.as_ref(), state, &run.lacking);

@@ -13,6 +13,7 @@ use super::{Grants, Names, Run, State, Workflow};
 use crate::budget::Budget;
 use crate::intercept::Labels;
 use crate::journal::{Draft, RunJournal};
+use crate::json_source;
 use crate::store::{Batch, NextGeneration, RunChange, RunStatus, Store, StoreError, WaitConditions};
 use crate::{Digest, EffectKind, Error, Path, Phase, RecordedOutcome};
 
@@ -69,8 +70,8 @@ impl FinishedGeneration<'_> {
         Ok(GenerationStart { number, state, seed, journal, grants, names: Names::default(), carried })
     }
 
-    fn read<S: State>(&self, workflow: &Workflow<S>, input: &[u8]) -> Result<S, Error> {
-        serde_json::from_slice(input).map_err(|error| {
+    fn read<S: State>(&self, workflow: &Workflow<S>, input: &Bytes) -> Result<S, Error> {
+        json_source::read(input).map_err(|error| {
             Error::Refused(
                 format!(
                     "run `{}` cannot continue with a state that is not one of `{}`, a {}: {error}. Give \
@@ -91,7 +92,7 @@ impl FinishedGeneration<'_> {
         if self.carried.began_with.is_none() {
             self.carried.began_with = Some(Digest::of_json(&serde_json::from_slice(&record.input)?));
         }
-        self.carried.before = Some(PreviousGeneration::of(&record, &self.carried));
+        self.carried.before = Some(PreviousGeneration::of(&record, &self.carried)?);
         Ok(())
     }
 

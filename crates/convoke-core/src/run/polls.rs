@@ -101,6 +101,10 @@ impl<F: Future + Unpin> Future for Polled<'_, F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let node = self.node;
+        // Without a limit it may stay as long as it likes.
+        if node.time_limit().is_none() {
+            return Pin::new(&mut self.future).poll(context);
+        }
         node.run.polls.begin(node);
         let polled = Pin::new(&mut self.future).poll(context);
         node.run.polls.end(node);

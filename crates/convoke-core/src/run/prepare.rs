@@ -78,9 +78,20 @@ pub(super) async fn prepare<S: State>(
     beginning: StartFrom<S>,
     options: &RunOptions,
 ) -> Result<PreparedRun<S>, Error> {
-    let Some(store) = store else {
-        return unstored(id, beginning, options).map(PreparedRun::Ready);
-    };
+    match store {
+        None => unstored(id, beginning, options).map(PreparedRun::Ready),
+        // On the heap: to find a run and to read what there is of it takes much room, which runs without a store do not need.
+        Some(store) => Box::pin(stored(store, workflow, id, beginning, options)).await,
+    }
+}
+
+async fn stored<S: State>(
+    store: &Arc<dyn Store>,
+    workflow: &Workflow<S>,
+    id: Option<RunId>,
+    beginning: StartFrom<S>,
+    options: &RunOptions,
+) -> Result<PreparedRun<S>, Error> {
     match (beginning, id) {
         (StartFrom::Fresh(state), None) => {
             create(store, workflow, RunId::mint(), state, options).await.map(PreparedRun::Ready)

@@ -223,7 +223,7 @@ impl<S: State> Erased for Typed<S> {
                     return Err(error);
                 }
             };
-            let start = Start { options, ..Start::with(runtime, workflow, id, beginning) };
+            let start = Box::new(Start { options, ..Start::with(runtime, workflow, id, beginning) });
             let Outcome { run, status, state, error, totals } = drive::drive(start, reader, polls).await?;
             let state = json::to_value(&state).unwrap_or(Value::Null);
             Ok(Outcome { run, status, state, error, totals })

@@ -162,7 +162,7 @@ impl<S: State> Start<S> {
     pub fn stream(mut self) -> RunStream<S> {
         let (sender, receiver) = event_channel(EVENT_BUFFER);
         let (canceller, polls) = (self.options.own_canceller(), Arc::default());
-        let task = tokio::spawn(drive::drive(self, Some(sender), Arc::clone(&polls)));
+        let task = tokio::spawn(drive::drive(Box::new(self), Some(sender), Arc::clone(&polls)));
         RunStream::new(receiver, watched(task, polls, canceller.clone()), canceller)
     }
 }
@@ -173,7 +173,7 @@ impl<S: State> IntoFuture for Start<S> {
 
     fn into_future(mut self) -> Self::IntoFuture {
         let (canceller, polls) = (self.options.own_canceller(), Arc::default());
-        let work = Box::pin(drive::drive(self, None, Arc::clone(&polls)));
+        let work = Box::pin(drive::drive(Box::new(self), None, Arc::clone(&polls)));
         attended(work, polls, canceller)
     }
 }

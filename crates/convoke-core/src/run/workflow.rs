@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::prepare::seed_of;
 use super::reshape::{Change, Names};
+use crate::json_source;
 use crate::step::{Outline, SharedStep, Step};
 use crate::store::{Batch, Launch, NewRun, RunRecord};
 use crate::{Error, Path, RunId};
@@ -192,7 +193,7 @@ impl<S: State> Workflow<S> {
         }
         if record.version == self.version {
             // What is not to be migrated need not be taken apart first: it may be a long conversation.
-            return serde_json::from_slice(&record.input).map_err(|error| Self::unlike(record, &error));
+            return json_source::read(&record.input).map_err(|error| Self::unlike(record, &error));
         }
         let mut state: Value = serde_json::from_slice(&record.input)?;
         for version in record.version..self.version {

@@ -40,7 +40,7 @@ pub(crate) use work_clock::{Pause, WorkClock};
 
 use self::node::TimeLeft;
 use crate::budget::{BudgetExhausted, Charge, Resource};
-use crate::event::{Emission, EventKind, Position};
+use crate::event::{Emission, EventKind, Moment, Position};
 use crate::intercept::InterceptorStack;
 use crate::model::AbsentModel;
 use crate::{BoxFuture, Error, Model, Path, RunId};
@@ -219,10 +219,17 @@ impl ComposingScope<'_> {
         ReservedScope { name: name.into(), repetition: self.node.count_child(name), taken }
     }
 
-    /// The place of a scope that follows from what others below this one came to, and from nothing that happens beside them.
-    pub fn place_after<'s>(&self, name: &str, causes: impl IntoIterator<Item = &'s Scope>) -> ReservedScope {
+    /// How far this scope has come.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        Moment(self.node.moment())
+    }
+
+    /// The place of a scope that follows from what happened up to a moment, and from nothing that happens beside that; without one,
+    /// from what has happened here by now.
+    pub fn place_after(&self, name: &str, moment: Option<Moment>) -> ReservedScope {
         let place = self.place(name);
-        let taken = causes.into_iter().map(|cause| cause.node.moment()).max().unwrap_or(place.taken);
+        let taken = moment.map_or(place.taken, |Moment(moment)| moment);
         ReservedScope { taken, ..place }
     }
 

@@ -26,7 +26,7 @@ use crate::run::Run;
 pub(crate) struct Node {
     pub(crate) run: Arc<Run>,
     pub(crate) parent: Option<Arc<Node>>,
-    pub(crate) name: Box<str>,
+    pub(crate) name: Arc<str>,
     pub(crate) repetition: u32,
     pub(crate) depth: u32,
     path: OnceLock<Path>,
@@ -74,7 +74,7 @@ pub(crate) struct Node {
 #[derive(Debug, Clone)]
 #[must_use = "a place is for opening a scope in it"]
 pub struct ReservedScope {
-    pub(crate) name: Box<str>,
+    pub(crate) name: Arc<str>,
     pub(crate) repetition: u32,
     /// When it was taken: what is opened here later follows from nothing that has happened since.
     pub(crate) taken: LogicalTime,
@@ -97,6 +97,8 @@ pub(crate) struct TimeLeft {
 /// What distinguishes a child from its parent; everything else is inherited.
 pub(crate) struct Child<'a> {
     pub(crate) name: &'a str,
+    /// What the journal calls it, if that is known.
+    pub(crate) known_name: Option<Arc<str>>,
     /// Its number among those of its name; `None` counts it now.
     pub(crate) repetition: Option<u32>,
     /// The longest it may take over the life of the run, whatever it waits for while somebody works on it.
@@ -122,6 +124,7 @@ impl<'a> Child<'a> {
     pub(crate) fn named(name: &'a str) -> Self {
         Self {
             name,
+            known_name: None,
             repetition: None,
             timeout: None,
             time_left: None,
@@ -188,10 +191,10 @@ impl Node {
             Some(limit) => Some(WorkClock::start(limit, depth, self.clock.clone())),
             None => self.clock.clone(),
         };
-        let name = self.name_of(child.name);
-        let repetition = child.repetition.unwrap_or_else(|| self.count_child(name));
+        let name = child.known_name.unwrap_or_else(|| self.name_of(child.name).into());
+        let repetition = child.repetition.unwrap_or_else(|| self.count_child(&name));
         let path = OnceLock::new();
-        let own_path = || path.get_or_init(|| Path::join(self.path(), name, repetition));
+        let own_path = || path.get_or_init(|| Path::join(self.path(), &name, repetition));
         let own_time = child.timeout.map(|limit| OwnTime::of(limit, self.time_used_by(own_path())));
         let (deadline, ahead) = match (own_time, child.time_left) {
             (None, None) => (self.deadline.clone(), self.ahead.clone()),
@@ -201,7 +204,7 @@ impl Node {
         Self {
             run: Arc::clone(&self.run),
             parent: Some(Arc::clone(self)),
-            name: name.into(),
+            name,
             repetition,
             depth,
             path,
@@ -374,6 +377,9 @@ impl Node {
     }
 }
 
+/// Where there are a few names, there are mostly some more.
+const OTHERS: usize = 12;
+
 /// How many children of each name there are. Many steps have a single one, which takes no table.
 #[derive(Default)]
 struct ChildCounts {
@@ -385,7 +391,12 @@ impl ChildCounts {
     fn count(&mut self, name: u64) -> u32 {
         let count = match self.first.get_or_insert((name, 0)) {
             (first, count) if *first == name => count,
-            _ => self.others.entry(name).or_insert(0),
+            _ => {
+                if self.others.is_empty() {
+                    self.others.reserve(OTHERS);
+                }
+                self.others.entry(name).or_insert(0)
+            }
         };
         *count += 1;
         *count

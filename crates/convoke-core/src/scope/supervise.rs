@@ -217,8 +217,9 @@ impl ComposingScope<'_> {
     {
         let canceller = Canceller::narrower(&self.node.cancel, WhenDropped::Cancel);
         let cancel = Some(Arc::clone(canceller.inner()));
+        let known_name = Some(Arc::clone(&place.name));
         let (repetition, since) = (Some(place.repetition), Some(place.taken));
-        let child = Child { cancel, owns_state: true, repetition, since, ..self.child_for(step) };
+        let child = Child { cancel, owns_state: true, known_name, repetition, since, ..self.child_for(step) };
         Ok((self.admitted(child)?, canceller))
     }
 

@@ -153,8 +153,17 @@ impl Board {
     /// Writes a variable, the engine's too.
     pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
         let value = value.into();
-        if self.get(key) != Some(&value) {
-            Arc::make_mut(&mut self.vars).insert(key.into(), Arc::new(value));
+        if self.get(key) == Some(&value) {
+            return;
+        }
+        let vars = Arc::make_mut(&mut self.vars);
+        match vars.get_mut(key) {
+            // A value that no other board has is replaced where it is.
+            Some(known) => match Arc::get_mut(known) {
+                Some(known) => *known = value,
+                None => *known = Arc::new(value),
+            },
+            None => drop(vars.insert(key.into(), Arc::new(value))),
         }
     }
 

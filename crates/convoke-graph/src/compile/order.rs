@@ -54,6 +54,11 @@ impl Occupied {
         }
     }
 
+    /// Whether there is no path but those that wait at this position.
+    fn is_only(&self, position: usize) -> bool {
+        self.paths.len() == 1 && self.paths.contains_key(&position)
+    }
+
     fn is_any(&self, among: impl RangeBounds<usize>) -> bool {
         self.paths.range(among).next().is_some()
     }
@@ -101,6 +106,9 @@ impl Order {
     /// Whether some path that is under way keeps a node waiting.
     pub(crate) fn is_held_up(&self, node: usize, paths: &Occupied) -> bool {
         let node = self.positions[node];
+        if paths.is_only(node) {
+            return false;
+        }
         let (mut first, mut last) = (node, self.places[node].last);
         if paths.is_any((Bound::Excluded(first), Bound::Included(last))) {
             return true;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Message, Nature, SharedStep};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::ports::output;
@@ -177,7 +178,8 @@ pub(super) struct StepNode(SharedStep<Board>);
 pub(super) struct StepConfig {
     /// The name under which the program has registered it.
     #[serde(rename = "step")]
-    _step: String,
+    #[schemars(with = "String")]
+    _step: IgnoredAny,
 }
 
 impl Typed for StepNode {

@@ -30,8 +30,8 @@ pub(super) struct Schedule<'a> {
     pub(super) taken: Occupied,
     /// Nodes that have begun and are not waited for yet.
     ready: Vec<Begun>,
-    running: JoinSet<Finished>,
-    /// The nodes that run, and the paths that led to them.
+    running: JoinSet<(usize, Finished)>,
+    /// The nodes that run side by side, and the paths that led to them.
     pub(super) active: BTreeMap<usize, ActiveNode>,
     /// Nodes that wait for a person, or cannot go on for a reason that is not theirs.
     pub(super) stopped: BTreeMap<usize, StoppedNode>,
@@ -57,9 +57,15 @@ pub(super) struct StoppedNode {
     pub(super) stop: Error,
 }
 
-/// A node that has begun, and what is told before it runs.
+/// A node that has begun, the path that led to it, and what is told before it runs.
 struct Begun {
     node: usize,
+    active: ActiveNode,
+    work: NodeWork,
+}
+
+/// What there is to do for a node.
+struct NodeWork {
     step: SharedStep<Activation>,
     scope: Scope,
     activation: Activation,
@@ -68,7 +74,7 @@ struct Begun {
     count: Arc<NodeCount>,
 }
 
-impl Begun {
+impl NodeWork {
     async fn run(mut self) -> Finished {
         if self.scope.has_listeners() {
             Box::pin(self.tell()).await;
@@ -76,7 +82,7 @@ impl Begun {
         let composing = self.scope.composing();
         let work = composing.enter(&*self.step, &mut self.activation);
         let result = self.count.around(work).await;
-        Finished { node: self.node, activation: self.activation, result }
+        Finished { activation: self.activation, result }
     }
 
     /// Tells which branches are together again, and in which one this is.
@@ -88,9 +94,8 @@ impl Begun {
     }
 }
 
-/// A node that has run.
+/// What a node has come to.
 struct Finished {
-    node: usize,
     activation: Activation,
     result: Result<(), Error>,
 }
@@ -174,27 +179,33 @@ impl<'a> Schedule<'a> {
                 continue;
             }
             let Some(finished) = self.next_finished().await else { return Ok(()) };
-            self.settle(finished?)?;
+            let (node, active, finished) = finished?;
+            self.settle(node, active, finished)?;
         }
     }
 
     /// The next node that has run. One that runs alone takes no task of its own, which would cost more than most of them do.
-    async fn next_finished(&mut self) -> Option<Result<Finished, Error>> {
+    async fn next_finished(&mut self) -> Option<Result<(usize, ActiveNode, Finished), Error>> {
         if self.running.is_empty() && self.ready.len() == 1 {
-            return Some(Ok(self.ready.pop()?.run().await));
+            let Begun { node, active, work } = self.ready.pop()?;
+            return Some(Ok((node, active, work.run().await)));
         }
-        for node in self.ready.drain(..) {
-            self.running.spawn(node.run());
+        for Begun { node, active, work } in self.ready.drain(..) {
+            self.active.insert(node, active);
+            self.running.spawn(async move { (node, work.run().await) });
         }
-        let joined = self.running.join_next().await?;
-        Some(joined.map_err(Error::failed))
+        match self.running.join_next().await? {
+            // What runs is among those at work.
+            Ok((node, finished)) => Some(Ok((node, self.active.remove(&node)?, finished))),
+            Err(lost) => Some(Err(Error::failed(lost))),
+        }
     }
 
     /// Begins every node whose time has come.
     fn begin_ready(&mut self) -> Result<(), Error> {
         let limit = self.scope.settings().max_concurrency.map_or(usize::MAX, NonZeroUsize::get);
         let mut from = 0;
-        while self.active.len() < limit
+        while self.active.len() + self.ready.len() < limit
             && let Some(node) = self.waiting.range(from..).map(|(node, _)| *node).next()
         {
             from = node + 1;
@@ -233,7 +244,7 @@ impl<'a> Schedule<'a> {
         }
         self.begun.begin().map_err(failed_here)?;
         let step = self.graph.steps[node].clone();
-        let place = composing.place_after(step.name(), &token.causes);
+        let place = composing.place_after(step.name(), token.moment);
         let (scope, canceller) = composing.open_branch(&place, &*step)?;
         // What could not be put together, or not be begun, is not accepted.
         let (lineage, joined) = self.branches.join(&lineages);
@@ -263,17 +274,16 @@ impl<'a> Schedule<'a> {
         let activation = Activation { board, iterations, targets: Arc::default() };
         let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
         let count = Arc::clone(&self.begun);
-        self.ready.push(Begun { node, step, scope: scope.clone(), activation, joined, within, count });
-        self.active.insert(node, ActiveNode { token, scope, canceller, left_out: None });
+        let work = NodeWork { step, scope: scope.clone(), activation, joined, within, count };
+        let active = ActiveNode { token, scope, canceller, left_out: None };
+        self.ready.push(Begun { node, active, work });
         Ok(())
     }
 
     /// Goes on from a node that has run.
-    fn settle(&mut self, finished: Finished) -> Result<(), Error> {
-        let Finished { node, activation, result } = finished;
-        let Some(ActiveNode { token, scope, left_out, .. }) = self.active.remove(&node) else {
-            return Ok(());
-        };
+    fn settle(&mut self, node: usize, active: ActiveNode, finished: Finished) -> Result<(), Error> {
+        let Finished { activation, result } = finished;
+        let ActiveNode { token, scope, left_out, .. } = active;
         if let Some(reason) = left_out {
             self.give_up(node, &token, &scope, &reason);
             return Ok(());
@@ -308,7 +318,7 @@ impl<'a> Schedule<'a> {
         self.scope.composing().learn_from(&scope);
         let (graph, targets) = (self.graph, activation.targets);
         let names = || -> Vec<Arc<str>> { targets.iter().map(|target| graph.target(*target)).collect() };
-        if compiled.keeps_route() {
+        if compiled.keeps_route() && scope.composing().keeps_notes() {
             scope.composing().keep_note(StepNote::Route, &names())?;
         }
         for other in &compiled.cancels {
@@ -341,7 +351,8 @@ impl<'a> Schedule<'a> {
 
     /// Whether there are no paths but the one in hand.
     fn is_alone(&self) -> bool {
-        self.waiting.is_empty() && self.active.is_empty() && self.stopped.is_empty() && self.ended.is_empty()
+        let are_none_at_work = self.ready.is_empty() && self.active.is_empty();
+        are_none_at_work && self.waiting.is_empty() && self.stopped.is_empty() && self.ended.is_empty()
     }
 
     pub(super) fn merge(&mut self, tokens: Vec<Token>) -> Result<Option<Token>, MergeConflict> {

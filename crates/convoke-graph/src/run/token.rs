@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::Scope;
+use convoke_core::{Moment, Scope};
 
 use super::branches::Lineage;
 use crate::board::{Change, Difference, History, MergeConflict, Merging};
@@ -18,16 +18,16 @@ pub(super) struct Token {
     pub(super) branch: Vec<usize>,
     /// The branches it is in that are open.
     pub(super) lineage: Lineage,
-    /// The nodes it has come from.
-    pub(super) causes: Vec<Scope>,
+    /// How far the nodes had come that it comes from; nothing at the beginning.
+    pub(super) moment: Option<Moment>,
     /// How many nodes ran before this was the only path.
     pub(super) steps: u64,
 }
 
 impl Token {
     pub(super) fn new(board: Board) -> Self {
-        let (history, causes) = (History::new(), Vec::new());
-        Self { board, history, branch: Vec::new(), lineage: Lineage::new(), causes, steps: 0 }
+        let (history, branch, lineage) = (History::new(), Vec::new(), Lineage::new());
+        Self { board, history, branch, lineage, moment: None, steps: 0 }
     }
 
     /// How many nodes ran on the way here.
@@ -45,14 +45,14 @@ impl Token {
     /// The only path, behind a node that has left this board.
     pub(super) fn after_alone(mut self, board: Board, scope: &Scope) -> Self {
         self.settle();
-        Self { board, causes: vec![scope.clone()], steps: self.steps + 1, ..self }
+        Self { board, moment: Some(scope.composing().moment()), steps: self.steps + 1, ..self }
     }
 
     /// The branch with this number of a path that forks.
     pub(super) fn branch(&self, number: usize, lineage: Lineage) -> Self {
         let branch = self.branch.iter().copied().chain([number]).collect();
-        let (board, history, causes) = (self.board.clone(), self.history.clone(), self.causes.clone());
-        Self { board, history, branch, lineage, causes, steps: self.steps }
+        let (board, history) = (self.board.clone(), self.history.clone());
+        Self { board, history, branch, lineage, moment: self.moment, steps: self.steps }
     }
 
     /// The path behind a node that has left this board.
@@ -60,7 +60,7 @@ impl Token {
         let difference = Difference::between(&self.board, &board);
         let mut history = self.history;
         history.push(Arc::new(Change { id, node, difference }));
-        Self { board, history, causes: vec![scope.clone()], ..self }
+        Self { board, history, moment: Some(scope.composing().moment()), ..self }
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn together(
     let mut merging = Merging::new(base, reducer, all.board, all.history);
     for token in tokens {
         merging.add(&token.board, &token.history)?;
-        all.causes.extend(token.causes);
+        all.moment = all.moment.max(token.moment);
     }
     (all.board, all.history) = merging.finish(id);
     Ok(Some(all))
