@@ -20,6 +20,7 @@ mod eval;
 mod examples;
 mod failed_build;
 mod fork;
+mod graph_commands;
 mod graphs;
 mod host;
 mod init;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError};
 use convoke_goals::{GoalState, Values};
-use convoke_graph::{MergeConflict, NodeBudgetExhausted};
+use convoke_graph::GraphFault;
 use convoke_history::json::{QuestionView, SpentView};
 use convoke_history::{AwaitedMail, History, OpenQuestion, human};
 use serde::Serialize;
@@ -258,7 +258,7 @@ impl StoredRuns {
                 "`{resume}` asks for that reply anew, which helps if the model repeated itself, and `--model` asks another; \
                  `max_tokens` of a profile in convoke.toml allows longer replies to agents that require the profile"
             ),
-            _ if outcome.error.as_ref().is_some_and(is_of_the_graph) => format!(
+            _ if outcome.error.as_ref().is_some_and(GraphFault::is_behind) => format!(
                 "change the file, and go on with `{resume} --changed-file`: nothing that was done is done again"
             ),
             _ => format!(
@@ -266,11 +266,6 @@ impl StoredRuns {
             ),
         })
     }
-}
-
-/// Whether an error is about what the file of a graph says, and nothing else.
-fn is_of_the_graph(error: &Error) -> bool {
-    error.downcast_ref::<MergeConflict>().is_some() || error.downcast_ref::<NodeBudgetExhausted>().is_some()
 }
 
 /// The kind of failure that such an end is.
