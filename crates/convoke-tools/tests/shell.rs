@@ -86,7 +86,8 @@ async fn to_a_step_a_command_whose_changes_are_lost_has_failed() {
     assert!(lost.to_string().contains("`log.txt` was not taken over: somebody else changed it"), "{lost}");
     assert_eq!(lost.category(), Category::Transient, "it may be run anew");
     assert_eq!(hands.content("log.txt"), "before\nquick\n");
-    let refused = for_step(&hands, "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit").await.unwrap_err();
+    let refused =
+        for_step(&hands, "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit").await.unwrap_err();
     assert!(refused.to_string().contains("changes of it are lost: `.git"), "{refused}");
     assert_eq!(refused.category(), Category::Permanent, "another time it is refused too");
 }

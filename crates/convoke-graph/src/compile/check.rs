@@ -1,6 +1,6 @@
 //! Errors of graphs: what makes one impossible to run.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use convoke_text::finding::{Finding, child};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::shape::{self, Shape};
 use super::{CompiledEdge, CompiledNode};
 use crate::board::{RESERVED, allowed};
 use crate::definition::{END, GraphDefinition, NodeDefinition};
-use crate::node::NodeTypes;
+use crate::node::{NodeType, NodeTypes};
 use crate::reference::{self, Unresolved};
 use crate::{Condition, ConditionError};
 
@@ -49,6 +49,10 @@ pub(super) fn names<'a>(
             let message = format!("there are two inputs called `{}`", input.name);
             findings.push(Finding::error("duplicate-name", place, message));
         }
+        for problem in input.default.iter().flat_map(|default| input.violations(default)) {
+            let message = format!("the default does not fit: {problem}");
+            findings.push(Finding::error("wrong-default", format!("{path}/inputs/{index}/default"), message));
+        }
     }
     if graph.entry.is_empty() {
         findings.push(Finding::error("missing-entry", format!("{path}/entry"), "a graph needs an entry"));
@@ -79,6 +83,10 @@ pub(super) fn node(
             let config = shape::coerced(schema, config.clone());
             shape::check(shape, &config, &format!("{path}/config"), findings);
             expressions(schema, schema, &config, &format!("{path}/config"), findings);
+            for (within, problem) in kind.problems(&config) {
+                findings.push(Finding::error("wrong-value", format!("{path}/config{within}"), problem));
+            }
+            reserved_outputs(&**kind, &config, &format!("{path}/config"), findings);
         }
         None => {
             let message = match node.kind.as_str() {
@@ -106,6 +114,11 @@ pub(super) fn node(
     }
     let skip = condition(node.skip_condition.as_deref(), &child(path, "skip_condition"), findings);
     let timeout = node.timeout.as_deref().and_then(|text| match convoke_text::duration::parse(text) {
+        Ok(limit) if limit.is_zero() => {
+            let message = "a node that may take no time at all never ends well: give it some, such as `30s`";
+            findings.push(Finding::error("invalid-duration", format!("{path}/timeout"), message));
+            None
+        }
         Ok(limit) => Some(limit),
         Err(error) => {
             findings.push(Finding::error("invalid-duration", format!("{path}/timeout"), error.to_string()));
@@ -113,6 +126,34 @@ pub(super) fn node(
         }
     });
     CompiledNode { definition: node.clone(), skip, timeout, edges: Vec::new(), cancels: Vec::new() }
+}
+
+/// Finds variables that a node would write and that are the engine's.
+fn reserved_outputs(kind: &dyn NodeType, config: &Value, path: &str, findings: &mut Vec<Finding>) {
+    let ports = kind.ports(config);
+    let names: BTreeSet<&str> = ports.outputs.iter().map(|port| port.name.as_str()).collect();
+    // A counter that nobody named has this name.
+    for name in names.into_iter().filter(|name| *name != "__loop_count") {
+        if let Err(reserved) = allowed(name) {
+            let within = place_of(name, config).unwrap_or_default();
+            findings.push(Finding::error("reserved-name", format!("{path}{within}"), reserved.to_string()));
+        }
+    }
+}
+
+/// Where a configuration names a variable, or something in it.
+fn place_of(name: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => (text.split('.').next() == Some(name)).then(String::new),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| Some(format!("/{index}{}", place_of(name, item)?))),
+        Value::Object(fields) => {
+            fields.iter().find_map(|(field, value)| Some(child("", field) + &place_of(name, value)?))
+        }
+        _ => None,
+    }
 }
 
 pub(super) fn edges(

@@ -1,6 +1,8 @@
 //! From a definition to a graph that can be run: everything that is wrong with it is found at once.
 
 mod check;
+mod given;
+mod guards;
 mod order;
 mod outline;
 mod ports;
@@ -94,7 +96,7 @@ pub fn read(text: &str, types: &NodeTypes) -> (Option<CompiledGraph>, Vec<Findin
     if !findings.iter().any(Finding::is_error) {
         match GraphDefinition::deserialize(&node) {
             Ok(definition) => {
-                graph = compiled(definition, types, "", &mut findings);
+                graph = compiled(definition, types, "", &[], &mut findings);
                 if let Some(graph) = &mut graph {
                     let files: Vec<String> = graph.files("").into_iter().map(|(path, _)| path).collect();
                     graph.places =
@@ -135,7 +137,7 @@ impl CompiledGraph {
     /// Everything that is wrong with it.
     pub fn new(definition: GraphDefinition, types: &NodeTypes) -> Result<Self, InvalidGraph> {
         let mut findings = Vec::new();
-        match compiled(definition, types, "", &mut findings) {
+        match compiled(definition, types, "", &[], &mut findings) {
             Some(graph) if !findings.iter().any(Finding::is_error) => Ok(graph),
             _ => Err(InvalidGraph { findings }),
         }
@@ -231,17 +233,19 @@ pub struct Metadata {
     pub has_parallel: bool,
 }
 
-/// The graph as far as it can be understood.
+/// The graph as far as it can be understood. `given` are the names of what it is given whatever it declares.
 fn compiled(
     definition: GraphDefinition,
     types: &NodeTypes,
     path: &str,
+    given: &[String],
     findings: &mut Vec<Finding>,
 ) -> Option<CompiledGraph> {
     let errors = findings.iter().filter(|finding| finding.is_error()).count();
     let graphs = definition.graphs.iter().filter_map(|(name, graph)| {
         let path = convoke_text::finding::child(&format!("{path}/graphs"), name);
-        Some((name.clone(), Arc::new(compiled(graph.clone(), types, &path, findings)?)))
+        let given = given::names(&definition, name);
+        Some((name.clone(), Arc::new(compiled(graph.clone(), types, &path, &given, findings)?)))
     });
     let graphs: BTreeMap<String, Arc<CompiledGraph>> = graphs.collect();
     let names = check::names(&definition, path, findings);
@@ -257,6 +261,7 @@ fn compiled(
     let mut nodes = nodes;
     check::edges(&definition, &names, path, &mut nodes, findings);
     check::cancels(&names, path, &mut nodes, findings);
+    given::check(&definition, &graphs, path, findings);
     let entry = *names.get(definition.entry.as_str())?;
     let mut graph = CompiledGraph {
         definition,
@@ -273,7 +278,7 @@ fn compiled(
     let successors = graph.successors();
     graph.order = Order::of(&successors, entry);
     warn::warnings(&graph, &successors, path, findings);
-    ports::warnings(&graph, &successors, path, findings);
+    ports::warnings(&graph, &successors, path, given, findings);
     Some(graph)
 }
 

@@ -31,6 +31,7 @@ pub(super) struct AgentConfig {
     #[schemars(range(min = 1))]
     max_turns: Option<u32>,
     /// Randomness.
+    #[schemars(range(min = 0.0, max = 2.0))]
     temperature: Option<f64>,
     /// The variable that its answer goes to; `response` unless said otherwise.
     #[serde(default = "response")]

@@ -109,6 +109,8 @@ pub struct NodeSite<'a> {
     pub equipment: &'a Arc<GraphEquipment>,
     /// The graphs that are written beside it.
     pub graphs: &'a BTreeMap<String, Arc<CompiledGraph>>,
+    /// If it is the guard of a loop, the ids of those of the loops within it.
+    pub guards_within: &'a [String],
 }
 
 impl NodeSite<'_> {

@@ -83,12 +83,7 @@ pub fn git(sandbox: &Sandbox) -> FunctionTool {
         .timeout(Duration::from_secs(4 * TIME))
 }
 
-async fn run(
-    sandbox: &Sandbox,
-    arguments: Git,
-    turn: &CommandSlot,
-    scope: &Scope,
-) -> Result<String, Error> {
+async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot, scope: &Scope) -> Result<String, Error> {
     let protected = sandbox.workspace().protected();
     // Where a link leads, if the folder is one: names of what is protected may begin there.
     let folder =

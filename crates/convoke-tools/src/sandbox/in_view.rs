@@ -25,9 +25,7 @@ use super::layers::Layers;
 use super::stream_reader::{StreamReader, until_end};
 use super::system::hidden_in;
 use super::usage_monitor::UsageMonitor;
-use super::{
-    CommandEnd, CommandResult, LostChanges, Network, Sandbox, SandboxCommand, SandboxError, notes,
-};
+use super::{CommandEnd, CommandResult, LostChanges, Network, Sandbox, SandboxCommand, SandboxError, notes};
 use crate::network::{self, HostAsker, Proxy, RunningProxy};
 use crate::repository::Controls;
 use crate::workspace::{FileKind, Follow, Target};

@@ -16,7 +16,10 @@ pub(super) fn result(sandbox: &Sandbox, finished: &CommandResult, seconds: u64) 
     }
     let denied = || {
         let denied = finished.notes.iter().filter_map(|note| note.strip_prefix("denied: "));
-        format!("the command ended well, but changes of it are lost: {}", denied.collect::<Vec<_>>().join("; "))
+        format!(
+            "the command ended well, but changes of it are lost: {}",
+            denied.collect::<Vec<_>>().join("; ")
+        )
     };
     match finished.lost {
         LostChanges::None => {
