@@ -53,6 +53,7 @@ impl Typed for AgentNode {
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.check_tools()?;
+        site.check_model()?;
         Ok(Self(Arc::clone(site.equipment)))
     }
 

@@ -94,6 +94,7 @@ impl Typed for Llm {
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.check_tools()?;
+        site.check_model()?;
         Ok(Self(Arc::clone(site.equipment)))
     }
 

@@ -119,6 +119,14 @@ impl NodeSite<'_> {
         self.config[field].as_str().filter(|text| !text.contains("${"))
     }
 
+    /// Checks that the model is there that the configuration names, if somebody here knows models by name.
+    pub(crate) fn check_model(&self) -> Result<(), String> {
+        match (self.known_text("model"), &self.equipment.models) {
+            (Some(name), Some(models)) => models(name).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that the tools exist that the configuration names.
     pub(crate) fn check_tools(&self) -> Result<(), String> {
         let names = self.config["tool_names"].as_array().into_iter().flatten().filter_map(Value::as_str);
