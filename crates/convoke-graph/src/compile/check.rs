@@ -1,15 +1,15 @@
 //! Errors of graphs: what makes one impossible to run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use convoke_text::finding::{Finding, child};
 use serde_json::Value;
 
 use super::shape::{self, Shape};
-use super::{CompiledEdge, CompiledNode};
+use super::{CompiledEdge, CompiledNode, reserved};
 use crate::board::{RESERVED, allowed};
 use crate::definition::{END, GraphDefinition, NodeDefinition};
-use crate::node::{NodeType, NodeTypes};
+use crate::node::NodeTypes;
 use crate::reference::{self, Unresolved};
 use crate::{Condition, ConditionError};
 
@@ -86,7 +86,7 @@ pub(super) fn node(
             for (within, problem) in kind.problems(&config) {
                 findings.push(Finding::error("wrong-value", format!("{path}/config{within}"), problem));
             }
-            reserved_outputs(&**kind, &config, &format!("{path}/config"), findings);
+            reserved::outputs(&**kind, &config, &format!("{path}/config"), findings);
         }
         None => {
             let message = match node.kind.as_str() {
@@ -126,34 +126,6 @@ pub(super) fn node(
         }
     });
     CompiledNode { definition: node.clone(), skip, timeout, edges: Vec::new(), cancels: Vec::new() }
-}
-
-/// Finds variables that a node would write and that are the engine's.
-fn reserved_outputs(kind: &dyn NodeType, config: &Value, path: &str, findings: &mut Vec<Finding>) {
-    let ports = kind.ports(config);
-    let names: BTreeSet<&str> = ports.outputs.iter().map(|port| port.name.as_str()).collect();
-    // A counter that nobody named has this name.
-    for name in names.into_iter().filter(|name| *name != "__loop_count") {
-        if let Err(reserved) = allowed(name) {
-            let within = place_of(name, config).unwrap_or_default();
-            findings.push(Finding::error("reserved-name", format!("{path}{within}"), reserved.to_string()));
-        }
-    }
-}
-
-/// Where a configuration names a variable, or something in it.
-fn place_of(name: &str, value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => (text.split('.').next() == Some(name)).then(String::new),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| Some(format!("/{index}{}", place_of(name, item)?))),
-        Value::Object(fields) => {
-            fields.iter().find_map(|(field, value)| Some(child("", field) + &place_of(name, value)?))
-        }
-        _ => None,
-    }
 }
 
 pub(super) fn edges(

@@ -6,6 +6,7 @@ mod guards;
 mod order;
 mod outline;
 mod ports;
+mod reserved;
 pub(crate) mod shape;
 mod warn;
 

@@ -8,6 +8,7 @@ mod approval;
 mod call;
 mod data;
 mod flow;
+mod intake;
 mod knowledge;
 mod llm;
 mod ports;
