@@ -19,6 +19,33 @@ pub struct InvalidInputs {
     pub problems: Vec<String>,
 }
 
+/// Finds what is wrong with inputs that are given, with the name that it is about. Only values that are known are judged.
+pub(crate) fn problems(
+    declared: &[InputDefinition],
+    given: &Map<String, Value>,
+    is_known: impl Fn(&Value) -> bool,
+) -> Vec<(String, String)> {
+    let mut problems = Vec::new();
+    for input in declared {
+        let mut add = |problem: String| problems.push((input.name.clone(), problem));
+        match given.get(&input.name).or(input.default.as_ref()) {
+            Some(value) if is_known(value) => input.violations(value).into_iter().for_each(add),
+            None if input.required => add(format!("`{}` is missing", input.name)),
+            _ => {}
+        }
+    }
+    for name in given.keys() {
+        if let Err(reserved) = allowed(name) {
+            problems.push((name.clone(), reserved.to_string()));
+        } else if !declared.is_empty() && !declared.iter().any(|input| input.name == *name) {
+            let names: Vec<&str> = declared.iter().map(|input| input.name.as_str()).collect();
+            let problem = format!("`{name}` is not an input: the graph's inputs are {}", names.join(", "));
+            problems.push((name.clone(), problem));
+        }
+    }
+    problems
+}
+
 impl CompiledGraph {
     /// The board that a run begins with: these inputs, with defaults for those that are not given. A `query` that is a text is also
     /// the first message of the main channel.
@@ -36,31 +63,25 @@ impl CompiledGraph {
     /// assert!(graph.begin(json!({"__usage": 1}).as_object().unwrap().clone()).is_err());
     /// ```
     pub fn begin(&self, inputs: Map<String, Value>) -> Result<Board, InvalidInputs> {
+        self.begin_with(inputs.into_iter().filter(|(_, value)| !value.is_null()).collect())
+    }
+
+    /// The same, with null as a value like any other.
+    pub(crate) fn begin_with(&self, inputs: Map<String, Value>) -> Result<Board, InvalidInputs> {
         let declared = &self.definition.inputs;
-        let (mut board, mut problems) = (Board::new(), Vec::new());
+        let problems: Vec<String> =
+            problems(declared, &inputs, |_| true).into_iter().map(|(_, problem)| problem).collect();
+        if !problems.is_empty() {
+            return Err(InvalidInputs { problems });
+        }
+        let mut board = Board::new();
         for input in declared {
-            match inputs.get(&input.name).filter(|value| !value.is_null()).or(input.default.as_ref()) {
-                Some(value) => problems.extend(input.violations(value)),
-                None if input.required => problems.push(format!("`{}` is missing", input.name)),
-                None => {}
-            }
             if let Some(default) = input.default.as_ref().filter(|default| !default.is_null()) {
                 board.put(&input.name, default.clone());
             }
         }
-        for (name, value) in inputs.into_iter().filter(|(_, value)| !value.is_null()) {
-            if let Err(reserved) = allowed(&name) {
-                problems.push(reserved.to_string());
-            } else if !declared.is_empty() && !declared.iter().any(|input| input.name == name) {
-                let names: Vec<&str> = declared.iter().map(|input| input.name.as_str()).collect();
-                problems
-                    .push(format!("`{name}` is not an input: the graph's inputs are {}", names.join(", ")));
-            } else {
-                board.put(&name, value);
-            }
-        }
-        if !problems.is_empty() {
-            return Err(InvalidInputs { problems });
+        for (name, value) in inputs {
+            board.put(&name, value);
         }
         let query = board.text(QUERY).to_owned();
         if !query.is_empty() {

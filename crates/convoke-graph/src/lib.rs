@@ -15,6 +15,7 @@ mod board;
 mod compile;
 mod condition;
 mod definition;
+mod fault;
 mod inputs;
 mod node;
 mod reference;
@@ -27,6 +28,7 @@ pub use condition::{Condition, ConditionError};
 pub use definition::{
     END, EdgeDefinition, GraphDefinition, InputDefinition, InputType, NodeDefinition, schema,
 };
+pub use fault::GraphFault;
 pub use inputs::{InvalidInputs, QUERY};
 pub use node::{
     GraphEquipment, ModelSource, NestedWorkflow, Node, NodeCall, NodeSite, NodeType, NodeTypes, Port,

@@ -4,8 +4,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{sleeping, with_bash};
-use convoke_core::{Origin, Repeat, ToolEffect};
+use convoke_core::{
+    BoxFuture, Category, Error, Origin, RecordedError, Repeat, Runtime, Scope, Step, Tool, ToolCall,
+    ToolEffect, Workflow,
+};
 use convoke_tools::sandbox::{CommandLimits, Confinement};
 use serde_json::json;
 
@@ -20,6 +25,71 @@ async fn output_error_output_and_code_are_given_back() {
     assert!(hands.refused("bash", json!({"command": " "})).await.contains("the command is empty"));
     let killed = hands.done("bash", json!({"command": "kill -SEGV $$"})).await;
     assert!(killed.contains("Killed by signal 11"), "{killed}");
+}
+
+/// A step that runs a command.
+struct Runs(Arc<dyn Tool>, &'static str);
+
+type Ran = Option<Result<String, RecordedError>>;
+
+impl Step<Ran> for Runs {
+    fn name(&self) -> &'static str {
+        "runs"
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut Ran) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let arguments = json!({"command": self.1});
+            let call = ToolCall { id: "1".to_owned(), name: "bash".to_owned(), arguments };
+            *state = Some(scope.tool_scope(&*self.0, None).try_tool(&self.0, &call).await?);
+            Ok(())
+        })
+    }
+}
+
+async fn for_step(hands: &common::Hands, command: &'static str) -> Result<String, RecordedError> {
+    let step = Workflow::new(Runs(Arc::clone(hands.tool("bash")), command));
+    Runtime::new().start(&step, None).await.unwrap().completed().unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn to_a_step_a_command_is_what_it_wrote_and_fails_with_its_exit_code() {
+    let hands = with_bash(|sandbox| sandbox);
+    assert_eq!(for_step(&hands, "printf v1; echo quietly >&2").await.unwrap(), "v1");
+    assert_eq!(for_step(&hands, "echo; echo two; echo").await.unwrap(), "\ntwo");
+    let failed = for_step(&hands, "echo out; echo err >&2; exit 3").await.unwrap_err();
+    assert_eq!(failed.to_string(), "Exit code: 3\nout\nSTDERR:\nerr");
+    assert_eq!(failed.category(), Category::Permanent);
+    let killed = for_step(&hands, "kill -9 $$").await.unwrap_err();
+    assert!(killed.to_string().starts_with("Killed by signal 9"), "{killed}");
+    let long = for_step(&hands, "seq 1 100000").await.unwrap();
+    assert!(long.contains("bytes left out …]") && long.contains("all of the output is in "), "{long}");
+}
+
+#[tokio::test]
+async fn to_a_step_a_command_whose_changes_are_lost_has_failed() {
+    let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
+    hands.put("log.txt", "before\n");
+    let slow = for_step(&hands, "echo slow >> log.txt; sleep 900.44; true");
+    let quick = async {
+        while sleeping("900.44").is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        for_step(&hands, "echo quick >> log.txt").await.unwrap();
+        for process in sleeping("900.44") {
+            let process = rustix::process::Pid::from_raw(process).unwrap();
+            rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        }
+    };
+    let (slow, ()) = tokio::join!(slow, quick);
+    let lost = slow.unwrap_err();
+    assert!(lost.to_string().contains("`log.txt` was not taken over: somebody else changed it"), "{lost}");
+    assert_eq!(lost.category(), Category::Transient, "it may be run anew");
+    assert_eq!(hands.content("log.txt"), "before\nquick\n");
+    let refused =
+        for_step(&hands, "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit").await.unwrap_err();
+    assert!(refused.to_string().contains("changes of it are lost: `.git"), "{refused}");
+    assert_eq!(refused.category(), Category::Permanent, "another time it is refused too");
 }
 
 #[tokio::test]

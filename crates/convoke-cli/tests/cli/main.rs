@@ -21,6 +21,7 @@ mod eval_turns;
 mod examples;
 mod failed_build;
 mod fork;
+mod graph_commands;
 mod graphs;
 mod host;
 mod init;

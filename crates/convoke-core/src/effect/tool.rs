@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -122,7 +123,7 @@ impl Scope {
     }
 
     /// Calls a tool as [`tool`](Self::tool) does, for a step to which its failure is an error, and nothing for a model to
-    /// read: gives what it said or how it failed, with whether trying again may help.
+    /// read: gives what it said or how it failed, with whether trying again may help. The tool [knows](Self::is_for_step).
     ///
     /// # Errors
     /// As [`tool`](Self::tool).
@@ -131,6 +132,7 @@ impl Scope {
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
     ) -> Result<Result<String, RecordedError>, Error> {
+        self.node.is_for_step.store(true, Ordering::Relaxed);
         let outcome = self.call_observed(tool, call).await?;
         Ok(if outcome.is_error { Err(outcome.failure(outcome.content.clone())) } else { Ok(outcome.content) })
     }
@@ -170,6 +172,13 @@ impl Scope {
     /// again when the journal answers it. There is one note a call, the first.
     pub fn leave_note(&self, note: Value) {
         let _ = self.node.note.set(Box::new(note));
+    }
+
+    /// In a tool's call: returns whether a step made it, with [`try_tool`](Self::try_tool), so that no model reads what comes of it. A
+    /// tool whose results tell models how it went gives the bare result then, and fails where it tells a model of a failure.
+    #[must_use]
+    pub fn is_for_step(&self) -> bool {
+        self.node.is_for_step.load(Ordering::Relaxed)
     }
 
     async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<StoredToolOutcome, Error> {

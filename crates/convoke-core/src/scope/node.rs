@@ -66,6 +66,8 @@ pub(crate) struct Node {
     pub(crate) entered: AtomicBool,
     /// What a call of a tool leaves with its outcome.
     pub(crate) note: OnceLock<Box<serde_json::Value>>,
+    /// A step made the call of a tool that this is, and no model reads the result.
+    pub(crate) is_for_step: AtomicBool,
     /// What is known of where things came from that are known here.
     pub(crate) learnt: ScopeLabels,
 }
@@ -181,6 +183,7 @@ impl Node {
             moment: AtomicU64::new(0),
             entered: AtomicBool::new(false),
             note: OnceLock::new(),
+            is_for_step: AtomicBool::new(false),
             learnt: ScopeLabels::default(),
         }
     }
@@ -229,6 +232,7 @@ impl Node {
             moment: AtomicU64::new(child.since.unwrap_or_else(|| self.moment()).number()),
             entered: AtomicBool::new(false),
             note: OnceLock::new(),
+            is_for_step: AtomicBool::new(false),
             learnt: ScopeLabels::default(),
         }
     }

@@ -6,7 +6,7 @@ use convoke_text::finding::{Finding, child};
 use serde_json::Value;
 
 use super::shape::{self, Shape};
-use super::{CompiledEdge, CompiledNode};
+use super::{CompiledEdge, CompiledNode, reserved};
 use crate::board::{RESERVED, allowed};
 use crate::definition::{END, GraphDefinition, NodeDefinition};
 use crate::node::{NodeTypes, script};
@@ -49,6 +49,10 @@ pub(super) fn names<'a>(
             let message = format!("there are two inputs called `{}`", input.name);
             findings.push(Finding::error("duplicate-name", place, message));
         }
+        for problem in input.default.iter().flat_map(|default| input.violations(default)) {
+            let message = format!("the default does not fit: {problem}");
+            findings.push(Finding::error("wrong-default", format!("{path}/inputs/{index}/default"), message));
+        }
     }
     if graph.entry.is_empty() {
         findings.push(Finding::error("missing-entry", format!("{path}/entry"), "a graph needs an entry"));
@@ -80,6 +84,10 @@ pub(super) fn node(
             let config = shape::coerced(schema, config.clone());
             shape::check(shape, &config, &format!("{path}/config"), findings);
             expressions(schema, schema, &config, &format!("{path}/config"), findings);
+            for (within, problem) in kind.problems(&config) {
+                findings.push(Finding::error("wrong-value", format!("{path}/config{within}"), problem));
+            }
+            reserved::outputs(&**kind, &config, &format!("{path}/config"), findings);
         }
         None => {
             let message = match node.kind.as_str() {
@@ -108,6 +116,11 @@ pub(super) fn node(
     }
     let skip = condition(node.skip_condition.as_deref(), &child(path, "skip_condition"), findings);
     let timeout = node.timeout.as_deref().and_then(|text| match convoke_text::duration::parse(text) {
+        Ok(limit) if limit.is_zero() => {
+            let message = "a node that may take no time at all never ends well: give it some, such as `30s`";
+            findings.push(Finding::error("invalid-duration", format!("{path}/timeout"), message));
+            None
+        }
         Ok(limit) => Some(limit),
         Err(error) => {
             findings.push(Finding::error("invalid-duration", format!("{path}/timeout"), error.to_string()));

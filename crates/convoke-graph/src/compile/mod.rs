@@ -1,9 +1,12 @@
 //! From a definition to a graph that can be run: everything that is wrong with it is found at once.
 
 mod check;
+mod given;
+mod guards;
 mod order;
 mod outline;
 mod ports;
+mod reserved;
 pub(crate) mod shape;
 mod warn;
 
@@ -104,7 +107,7 @@ pub fn read_with(
         Ok(definition) => {
             let known = findings.len();
             findings.extend(beside(&definition));
-            let graph = compiled(definition, types, "", &mut findings);
+            let graph = compiled(definition, types, "", &[], &mut findings);
             let found = findings.split_off(known);
             findings.extend(found.into_iter().filter(|finding| !gaps.explain(finding)));
             graph
@@ -136,7 +139,7 @@ impl CompiledGraph {
     /// Everything that is wrong with it.
     pub fn new(definition: GraphDefinition, types: &NodeTypes) -> Result<Self, InvalidGraph> {
         let mut findings = Vec::new();
-        match compiled(definition, types, "", &mut findings) {
+        match compiled(definition, types, "", &[], &mut findings) {
             Some(graph) if !findings.iter().any(Finding::is_error) => Ok(graph),
             _ => Err(InvalidGraph { findings }),
         }
@@ -212,17 +215,19 @@ pub struct Metadata {
     pub has_parallel: bool,
 }
 
-/// The graph as far as it can be understood.
+/// The graph as far as it can be understood. `given` are the names of what it is given whatever it declares.
 fn compiled(
     definition: GraphDefinition,
     types: &NodeTypes,
     path: &str,
+    given: &[String],
     findings: &mut Vec<Finding>,
 ) -> Option<CompiledGraph> {
     let errors = findings.iter().filter(|finding| finding.is_error()).count();
     let graphs = definition.graphs.iter().filter_map(|(name, graph)| {
         let path = convoke_text::finding::child(&format!("{path}/graphs"), name);
-        Some((name.clone(), Arc::new(compiled(graph.clone(), types, &path, findings)?)))
+        let given = given::names(&definition, name);
+        Some((name.clone(), Arc::new(compiled(graph.clone(), types, &path, &given, findings)?)))
     });
     let graphs: BTreeMap<String, Arc<CompiledGraph>> = graphs.collect();
     let names = check::names(&definition, path, findings);
@@ -238,6 +243,7 @@ fn compiled(
     let mut nodes = nodes;
     check::edges(&definition, &names, path, &mut nodes, findings);
     check::cancels(&names, path, &mut nodes, findings);
+    given::check(&definition, &graphs, path, findings);
     let entry = *names.get(definition.entry.as_str())?;
     let mut graph =
         CompiledGraph { definition, nodes, entry, order: Order::default(), graphs, types: types.clone() };
@@ -250,7 +256,7 @@ fn compiled(
         return None;
     }
     graph.order = Order::of(&successors, entry);
-    ports::warnings(&graph, &successors, path, findings);
+    ports::warnings(&graph, &successors, path, given, findings);
     Some(graph)
 }
 

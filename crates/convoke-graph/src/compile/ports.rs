@@ -17,6 +17,7 @@ pub(super) fn warnings(
     graph: &CompiledGraph,
     successors: &[Vec<usize>],
     path: &str,
+    given: &[String],
     findings: &mut Vec<Finding>,
 ) {
     let ports: Vec<Ports> = graph.nodes.iter().map(|node| graph.ports(node)).collect();
@@ -26,7 +27,8 @@ pub(super) fn warnings(
     }
     let inputs = graph.definition.inputs.iter().map(|input| input.name.as_str());
     let written = ports.iter().flat_map(|ports| &ports.outputs).map(|port| port.name.as_str());
-    let known: BTreeSet<&str> = inputs.chain(written).chain([QUERY]).collect();
+    let known: BTreeSet<&str> =
+        inputs.chain(written).chain(given.iter().map(String::as_str)).chain([QUERY]).collect();
     let answer = graph.definition.answer_key.as_str();
     let result = ports.iter().flat_map(|ports| &ports.outputs).find(|port| port.name.ends_with("response"));
     if let Some(port) = result.filter(|_| path.is_empty() && !known.contains(&answer)) {

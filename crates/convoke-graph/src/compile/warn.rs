@@ -53,6 +53,18 @@ pub(super) fn warnings(
             findings.push(Finding::warning("unguarded-cycle", place(members[0]), message).help(help));
         }
     }
+    let mut counters: HashMap<&str, usize> = HashMap::new();
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let named = node.definition.config.get("counter_key").and_then(Value::as_str);
+        let named = named.filter(|key| node.definition.kind == "loopguard" && *key != "__loop_count");
+        if let Some(other) = named.and_then(|key| counters.insert(key, index)) {
+            let key = named.unwrap_or_default();
+            let message = format!("`{}` and `{}` count together, in `{key}`", id(other), id(index));
+            let help = "leave `counter_key` out: then each counts for itself";
+            let place = format!("{path}/nodes/{index}/config/counter_key");
+            findings.push(Finding::warning("shared-counter", place, message).help(help));
+        }
+    }
     let mut effort = EFFORT;
     for (index, node) in graph.nodes.iter().enumerate() {
         let conditional = node.edges.iter().filter(|edge| edge.condition.is_some()).count();

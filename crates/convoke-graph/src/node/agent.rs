@@ -31,6 +31,7 @@ pub(super) struct AgentConfig {
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     max_turns: Option<u32>,
     /// Randomness.
+    #[schemars(range(min = 0.0, max = 2.0))]
     temperature: Option<f64>,
     /// The variable that its answer goes to; `response` unless said otherwise.
     #[serde(default = "response")]
@@ -52,6 +53,7 @@ impl Typed for AgentNode {
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.check_tools()?;
+        site.check_model()?;
         Ok(Self(Arc::clone(site.equipment)))
     }
 

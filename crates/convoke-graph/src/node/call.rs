@@ -1,17 +1,17 @@
 //! Nodes that call tools: `tool`, `http`, `gate`, `context`. Whatever they do is a call of a tool that agents would have, under the
-//! same policy, the same rules on addresses and the same sandbox.
+//! same policy, the same rules on addresses and the same sandbox. What it gives them is data, and a command that fails is an error.
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error};
-use convoke_steps::ToolStep;
+use convoke_core::{BoxFuture, Category, Error};
+use convoke_steps::{StepsError, ToolStep};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ports::output;
 use super::{GraphEquipment, NodeCall, NodeSite, PortType, Ports, Typed};
-use crate::Board;
+use crate::{Board, GraphFault};
 
 const SHELL: &str = "bash";
 const FETCH: &str = "web_fetch";
@@ -71,10 +71,20 @@ impl Typed for ToolNode {
     fn run<'a>(&'a self, config: ToolConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let said = called(&self.0, &mut call, &config.tool, Value::Object(config.arguments)).await?;
-            let value = if config.json { serde_json::from_str(&said)? } else { Value::String(said) };
+            let value = if config.json { json_of(&config.tool, &said)? } else { Value::String(said) };
             Ok(call.board.set(&config.output_key, value)?)
         })
     }
+}
+
+fn json_of(tool: &str, said: &str) -> Result<Value, Error> {
+    serde_json::from_str(said).map_err(|error| {
+        let begins: String = said.chars().take(60).collect();
+        GraphFault::error(format!(
+            "the result of `{tool}` is not JSON, which `json: true` says it is: {error}; it begins with {begins:?}. Have it give JSON and \
+             nothing else, or leave `json` out to have it as a text"
+        ))
+    })
 }
 
 /// Reads an address of the web.
@@ -147,10 +157,15 @@ impl Typed for Gate {
             let (mut output, mut failed) = (String::new(), None);
             for command in config.commands {
                 match called(&self.0, &mut call, SHELL, json!({"command": command})).await {
-                    Ok(said) => output.push_str(&said),
+                    Ok(said) => add(&mut output, &said),
                     Err(error) if error.passes(call.scope.path()) => return Err(error),
+                    // It says nothing about what is checked, and another time it may go well.
+                    Err(error) if error.category() == Category::Transient => return Err(error),
                     Err(error) => {
-                        output.push_str(&error.to_string());
+                        match error.downcast_ref::<StepsError>() {
+                            Some(StepsError::ToolFailed { content, .. }) => add(&mut output, content),
+                            _ => add(&mut output, &error.to_string()),
+                        }
                         failed = Some(command);
                         break;
                     }
@@ -161,6 +176,17 @@ impl Typed for Gate {
             Ok(call.board.set("gate_result_failed_command", failed)?)
         })
     }
+}
+
+/// Adds what a command said on a line of its own.
+fn add(output: &mut String, said: &str) {
+    // What earlier builds kept says at its end how the command ended, and was put together without line breaks.
+    let ends = ["Exit code: ", "Killed by signal ", "command timed out after ", "command was killed: "];
+    let is_kept = output.lines().next_back().is_some_and(|line| ends.iter().any(|end| line.starts_with(end)));
+    if !output.is_empty() && !output.ends_with('\n') && !is_kept {
+        output.push('\n');
+    }
+    output.push_str(said);
 }
 
 /// Puts files and the output of commands on the board.

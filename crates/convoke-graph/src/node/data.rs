@@ -3,13 +3,13 @@
 use convoke_core::{BoxFuture, Error, EventKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::ports::output;
 use super::{NodeCall, NodeSite, PortType, Ports, Typed};
-use crate::board::{DEEPEST, LARGEST, size};
+use crate::board::{DEEPEST, LARGEST, kind, size};
 use crate::reference::{at, filled, shown, unfilled};
-use crate::{Board, BoardError, Condition};
+use crate::{Board, BoardError, Condition, GraphFault};
 
 /// Fills in a template.
 pub(super) struct Template;
@@ -127,13 +127,14 @@ pub(super) struct AssignerConfig {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Assignment {
-    /// The variable, or what is in it: `a.b.c`.
+    /// The variable, or what is in it: `a.b.c`, `list.0`.
     target: String,
     /// The variable whose value it gets.
     source: Option<String>,
-    /// The value it gets.
+    /// The value it gets; beside a source, if that is not there.
+    #[serde(default, deserialize_with = "present")]
     value: Option<Value>,
-    /// An expression whose value it gets.
+    /// An expression whose value it gets, if there is no other.
     #[schemars(extend("format" = "expression"))]
     expression: Option<String>,
 }
@@ -152,6 +153,22 @@ impl Typed for Assigner {
         }
     }
 
+    fn problems(config: &Value) -> Vec<(String, String)> {
+        let assignments = config["assignments"].as_array().into_iter().flatten();
+        let problems = assignments.enumerate().flat_map(|(index, one)| {
+            let at = |field: &str| format!("/assignments/{index}{field}");
+            let lacks = ["source", "value", "expression"].iter().all(|field| one.get(*field).is_none());
+            let lacks = lacks.then(|| {
+                (at(""), "say what it gets: `source`, `value` (`null` too) or `expression`".to_owned())
+            });
+            let target = one["target"].as_str().filter(|target| !target.contains("${"));
+            let is_wrong = target.is_some_and(|target| target.split('.').any(str::is_empty));
+            let wrong = is_wrong.then(|| (at("/target"), wrong_target(target.unwrap_or_default())));
+            lacks.into_iter().chain(wrong)
+        });
+        problems.collect()
+    }
+
     fn build(_: &NodeSite<'_>) -> Result<Self, String> {
         Ok(Self)
     }
@@ -159,21 +176,39 @@ impl Typed for Assigner {
     fn run<'a>(&'a self, config: AssignerConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             for one in config.assignments {
-                let value = match (one.source, one.value, one.expression) {
-                    (Some(source), _, _) => at(call.board, &source).cloned().unwrap_or_default(),
-                    (None, Some(value), _) => value,
-                    (None, None, Some(expression)) => {
+                let found = one.source.as_deref().and_then(|source| at(call.board, source)).cloned();
+                let value = match (found, one.value, one.expression, one.source) {
+                    (Some(found), ..) => found,
+                    (None, Some(value), ..) => value,
+                    (None, None, Some(expression), _) => {
                         Condition::expression(&expression)?.value(call.board, call.iterations).await?
                     }
-                    (None, None, None) => Value::Null,
+                    (None, None, None, Some(source)) => {
+                        return Err(GraphFault::error(format!(
+                            "`{}` gets the value of `{source}`, which is not on the board: write a `value` beside the `source` for when \
+                             there is none",
+                            one.target
+                        )));
+                    }
+                    // Definitions without any are refused.
+                    (None, None, None, None) => Value::Null,
                 };
                 let (first, rest) = one.target.split_once('.').unwrap_or((&one.target, ""));
                 if one.target.split('.').count() > DEEPEST {
                     return Err(BoardError::TooDeep { key: first.to_owned() }.into());
                 }
+                if one.target.split('.').any(str::is_empty) {
+                    return Err(GraphFault::error(wrong_target(&one.target)));
+                }
                 let whole = match rest {
                     "" => value,
-                    rest => placed(call.board.get(first).cloned().unwrap_or_default(), rest, value),
+                    rest => {
+                        let mut whole = call.board.get(first).cloned().unwrap_or_default();
+                        put(&mut whole, rest, value).map_err(|problem| {
+                            GraphFault::error(format!("`{}` is not written: {problem}", one.target))
+                        })?;
+                        whole
+                    }
                 };
                 call.board.set(first, whole)?;
             }
@@ -182,22 +217,47 @@ impl Typed for Assigner {
     }
 }
 
+/// A value that is there is one, also if it is null.
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+fn wrong_target(target: &str) -> String {
+    format!("{target:?} names no variable: write names with one dot between two, as in `user.name`")
+}
+
 /// Fails if the values of variables together are more than a board holds, before they are copied.
 fn fits(keys: &[String], board: &Board, output: &str) -> Result<(), BoardError> {
     let size: usize = keys.iter().filter_map(|key| at(board, key)).map(size).sum();
     if size > LARGEST { Err(BoardError::TooLarge { key: output.to_owned() }) } else { Ok(()) }
 }
 
-/// A value with another where a dotted path leads, and objects on the way.
-fn placed(whole: Value, path: &str, value: Value) -> Value {
-    let mut entries = if let Value::Object(entries) = whole { entries } else { Map::new() };
+/// Puts a value where a dotted path leads, into lists by number, and makes objects where there is nothing.
+fn put(whole: &mut Value, path: &str, value: Value) -> Result<(), String> {
     let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-    let inner = match rest {
-        "" => value,
-        rest => placed(entries.remove(first).unwrap_or_default(), rest, value),
+    if whole.is_null() {
+        *whole = json!({});
+    }
+    let inner = match whole {
+        Value::Object(entries) => entries.entry(first).or_insert(Value::Null),
+        Value::Array(items) => {
+            let length = items.len();
+            let number =
+                first.parse::<usize>().map_err(|_| format!("a list has numbers, and no `{first}`"))?;
+            if number == length {
+                items.push(Value::Null);
+            }
+            items.get_mut(number).ok_or_else(|| {
+                format!("there is no {first} in a list of {length}; at most {length}, which adds an item")
+            })?
+        }
+        other => return Err(format!("{} has no `{first}`", kind(other))),
     };
-    entries.insert(first.to_owned(), inner);
-    Value::Object(entries)
+    match rest {
+        "" => *inner = value,
+        rest => put(inner, rest, value)?,
+    }
+    Ok(())
 }
 
 /// Puts values together.

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NodeCall, NodeSite, Port, PortType, Ports, Typed};
-use crate::Condition;
+use crate::board::kind;
+use crate::{Condition, GraphFault};
 
 async fn holds(condition: &str, call: &NodeCall<'_>) -> Result<bool, Error> {
     Ok(Condition::new(condition)?.decided(call.board, call.iterations).await?)
@@ -107,7 +108,10 @@ impl Typed for Router {
 }
 
 /// Counts how often it was come by.
-pub(super) struct LoopGuard;
+pub(super) struct LoopGuard {
+    /// The counters of the guards of loops within its own, which begin anew with every round.
+    within: Vec<String>,
+}
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -115,7 +119,8 @@ pub(super) struct LoopGuardConfig {
     /// How often is too often; 10 unless said otherwise.
     #[serde(default = "ten")]
     max_count: u64,
-    /// The variable that it counts in.
+    /// The variable that it counts in, on and on; one of its own unless said otherwise, which begins anew whenever the guard of a loop
+    /// around it counts.
     #[serde(default = "counter")]
     counter_key: String,
 }
@@ -126,6 +131,11 @@ fn ten() -> u64 {
 
 fn counter() -> String {
     "__loop_count".to_owned()
+}
+
+/// The counter of a guard that names none.
+fn counter_of(guard: &str) -> String {
+    format!("__loop_count.{guard}")
 }
 
 impl Typed for LoopGuard {
@@ -140,22 +150,35 @@ impl Typed for LoopGuard {
         ports
     }
 
-    fn build(_: &NodeSite<'_>) -> Result<Self, String> {
-        Ok(Self)
+    fn build(site: &NodeSite<'_>) -> Result<Self, String> {
+        Ok(Self { within: site.guards_within.iter().map(|guard| counter_of(guard)).collect() })
     }
 
     fn run<'a>(&'a self, config: LoopGuardConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             // The counter that nobody named is the engine's, and every guard has its own.
             let key = match config.counter_key.as_str() {
-                "__loop_count" => format!("__loop_count.{}", call.id),
+                "__loop_count" => counter_of(call.id),
                 named => {
                     crate::board::allowed(named)?;
                     named.to_owned()
                 }
             };
-            let count = call.board.typed::<u64>(&key).unwrap_or(0) + 1;
+            let counted = match call.board.get(&key) {
+                None | Some(Value::Null) => 0,
+                Some(value) => value.as_u64().ok_or_else(|| {
+                    GraphFault::error(format!(
+                        "loopguard `{}` counts in `{key}`, which holds {}: name another variable as `counter_key`",
+                        call.id,
+                        kind(value)
+                    ))
+                })?,
+            };
+            let count = counted.saturating_add(1);
             call.board.put(&key, count);
+            self.within.iter().for_each(|counter| {
+                call.board.take(counter);
+            });
             call.board.set("loop_count", count)?;
             Ok(call.board.set("loop_count_exceeded", count >= config.max_count)?)
         })

@@ -33,9 +33,10 @@ pub(super) struct LlmConfig {
     /// The model; the run's unless said otherwise.
     model: Option<String>,
     /// Randomness; 0 is a real value.
+    #[schemars(range(min = 0.0, max = 2.0))]
     temperature: Option<f64>,
     /// At most so many tokens of output.
-    #[schemars(range(max = 4_294_967_295_u32))]
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     max_tokens: Option<u32>,
     /// The variable that the answer goes to; `response` unless said otherwise.
     #[serde(default = "response")]
@@ -83,14 +84,17 @@ impl Typed for Llm {
         ports
     }
 
+    fn problems(config: &Value) -> Vec<(String, String)> {
+        let has_tools = config["tool_names"].as_array().is_some_and(|names| !names.is_empty());
+        let is_unfit = has_tools && config.get("prompt").is_some();
+        let message = "a `prompt` leaves no messages that a call of a tool could be part of: leave out `tool_names`, or use an `agent` \
+                       node";
+        is_unfit.then(|| ("/tool_names".to_owned(), message.to_owned())).into_iter().collect()
+    }
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         site.check_tools()?;
-        let has_tools = site.config["tool_names"].as_array().is_some_and(|names| !names.is_empty());
-        if has_tools && site.config.get("prompt").is_some() {
-            return Err("a `prompt` leaves no messages that a call of a tool could be part of: leave out \
-                        `tool_names`, or use an `agent` node"
-                .to_owned());
-        }
+        site.check_model()?;
         Ok(Self(Arc::clone(site.equipment)))
     }
 

@@ -8,6 +8,7 @@ mod approval;
 mod call;
 mod data;
 mod flow;
+mod intake;
 mod knowledge;
 mod llm;
 mod ports;
@@ -109,12 +110,22 @@ pub struct NodeSite<'a> {
     pub equipment: &'a Arc<GraphEquipment>,
     /// The graphs that are written beside it.
     pub graphs: &'a BTreeMap<String, Arc<CompiledGraph>>,
+    /// If it is the guard of a loop, the ids of those of the loops within it.
+    pub guards_within: &'a [String],
 }
 
 impl NodeSite<'_> {
     /// A text of the configuration that is known before anything runs.
     pub(crate) fn known_text(&self, field: &str) -> Option<&str> {
         self.config[field].as_str().filter(|text| !text.contains("${"))
+    }
+
+    /// Checks that the model is there that the configuration names, if somebody here knows models by name.
+    pub(crate) fn check_model(&self) -> Result<(), String> {
+        match (self.known_text("model"), &self.equipment.models) {
+            (Some(name), Some(models)) => models(name).map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that the tools exist that the configuration names.

@@ -24,6 +24,8 @@ use serde_json::{Map, Value};
 
 use super::{NodeCall, NodeSite, Ports, Typed};
 use crate::Board;
+#[cfg(feature = "script")]
+use crate::GraphFault;
 
 /// What schemas call scripts.
 pub(crate) const FORMAT: &str = "javascript";
@@ -157,10 +159,10 @@ impl Engine {
         let made = done.await.map_err(Error::failed)?.map_err(Error::permanent)?;
         let made: Made = serde_json::from_str(&made)?;
         if let Some(fault) = made.fault {
-            return Err(Error::permanent(format!("the script failed: {fault}")));
+            return Err(GraphFault::error(format!("the script failed: {fault}")));
         }
         if let Some(message) = made.error {
-            return Err(Error::permanent(format!("the script says: {message}")));
+            return Err(GraphFault::error(format!("the script says: {message}")));
         }
         let (own, vars): (Map<_, _>, Map<_, _>) =
             made.vars.into_iter().partition(|(key, _)| key.starts_with("__iteration_"));

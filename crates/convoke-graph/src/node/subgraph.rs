@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Message, Nature, SharedStep};
+use convoke_core::{BoxFuture, Error, Nature, SharedStep};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use super::intake::Intake;
 use super::ports::output;
 use super::script::Engine;
 use super::{NodeCall, NodeSite, PortType, Ports, Typed};
-use crate::board::MAIN_CHANNEL;
-use crate::{Board, Graph};
+use crate::{Board, Graph, GraphFault};
 
 fn graph_named(site: &NodeSite<'_>) -> Result<Graph, String> {
     let name = site.known_text("graph").ok_or("`graph` must name a graph, without a reference")?;
@@ -22,18 +22,7 @@ fn graph_named(site: &NodeSite<'_>) -> Result<Graph, String> {
 }
 
 /// Runs a graph on a board of its own, and gives its answer.
-async fn answer_of(
-    graph: &Graph,
-    inputs: Map<String, Value>,
-    call: &mut NodeCall<'_>,
-) -> Result<Value, Error> {
-    let mut board = Board::new();
-    for (key, value) in &inputs {
-        board.set(key, value.clone())?;
-    }
-    if let Some(query) = inputs.get("query").and_then(Value::as_str) {
-        board.push(MAIN_CHANNEL, Message::user(query))?;
-    }
+async fn answer_of(graph: &Graph, mut board: Board, call: &mut NodeCall<'_>) -> Result<Value, Error> {
     call.scope.run(graph, &mut board).await?;
     call.board.add_usage(board.usage());
     Ok(graph.answer(&board))
@@ -75,7 +64,14 @@ impl Typed for SubGraph {
 
     fn run<'a>(&'a self, config: SubGraphConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let answer = answer_of(&self.0, config.inputs, &mut call).await?;
+            let intake = Intake::of(&self.0, call.scope)?;
+            let mut inputs = config.inputs;
+            if let Intake::Declared = intake {
+                // What refers to something empty is not given, as it is not where a run begins.
+                inputs.retain(|_, value| !value.is_null());
+            }
+            let board = intake.board(&self.0, inputs)?;
+            let answer = answer_of(&self.0, board, &mut call).await?;
             Ok(call.board.set(&config.output_key, answer)?)
         })
     }
@@ -114,6 +110,8 @@ fn results() -> String {
     "iteration_results".to_owned()
 }
 
+const NO_BODY: &str = "say what is done for each item: either `graph` or `body_script`";
+
 impl Typed for Iteration {
     const NAME: &'static str = "iteration";
     const NATURE: Nature = Nature::Composite;
@@ -126,11 +124,16 @@ impl Typed for Iteration {
         }
     }
 
+    fn problems(config: &Value) -> Vec<(String, String)> {
+        let has_body = config.get("graph").is_some() != config.get("body_script").is_some();
+        (!has_body).then(|| (String::new(), NO_BODY.to_owned())).into_iter().collect()
+    }
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
         match (site.config.get("graph"), site.config.get("body_script")) {
             (Some(_), None) => Ok(Self(Body::Graph(Box::new(graph_named(site)?)))),
             (None, Some(_)) => Ok(Self(Body::Script(Engine::new()?))),
-            _ => Err("say what is done for each item: either `graph` or `body_script`".to_owned()),
+            _ => Err(NO_BODY.to_owned()),
         }
     }
 
@@ -141,14 +144,18 @@ impl Typed for Iteration {
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let items: Vec<Value> = call.board.typed(&config.input_key).ok_or_else(|| {
-                Error::permanent(format!("variable `{}` is not a list to go through", config.input_key))
+                GraphFault::error(format!("variable `{}` is not a list to go through", config.input_key))
             })?;
+            let intake = match &self.0 {
+                Body::Graph(graph) if !items.is_empty() => Intake::of(graph, call.scope)?,
+                _ => Intake::AsItIs,
+            };
             let mut results = Vec::with_capacity(items.len());
             for (index, item) in items.into_iter().enumerate() {
                 results.push(match &self.0 {
                     Body::Graph(graph) => {
-                        let inputs = [("item".to_owned(), item), ("index".to_owned(), index.into())];
-                        match answer_of(graph, inputs.into_iter().collect(), &mut call).await {
+                        let board = intake.board_for_item(graph, item, index)?;
+                        match answer_of(graph, board, &mut call).await {
                             Ok(answer) => answer,
                             Err(stop) => {
                                 // Whoever looks at a run that waits sees how far it has come.

@@ -13,6 +13,7 @@ use super::{
     Node, NodeCall, NodeSite, Ports, agent, approval, call, data, flow, knowledge, llm, script, subgraph,
     workflow,
 };
+use crate::GraphFault;
 use crate::compile::shape;
 use crate::reference::has_references;
 
@@ -29,6 +30,13 @@ pub trait NodeType: Send + Sync {
     fn ports(&self, config: &Value) -> Ports {
         let _ = config;
         Ports::unknown()
+    }
+
+    /// Finds what is wrong with a configuration that fits the schema: where, as a JSON pointer in it, and what. References may not
+    /// be resolved yet.
+    fn problems(&self, config: &Value) -> Vec<(String, String)> {
+        let _ = config;
+        Vec::new()
     }
 
     /// Makes a node.
@@ -112,6 +120,11 @@ pub(crate) trait Typed: Send + Sync + Sized + 'static {
 
     fn ports(config: &Value) -> Ports;
 
+    fn problems(config: &Value) -> Vec<(String, String)> {
+        let _ = config;
+        Vec::new()
+    }
+
     fn build(site: &NodeSite<'_>) -> Result<Self, String>;
 
     fn run<'a>(&'a self, config: Self::Config, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>>;
@@ -147,6 +160,10 @@ impl<T: Typed> NodeType for Kind<T> {
         T::ports(config)
     }
 
+    fn problems(&self, config: &Value) -> Vec<(String, String)> {
+        T::problems(config)
+    }
+
     fn build(&self, site: &NodeSite<'_>) -> Result<Arc<dyn Node>, String> {
         let (node, schema) = (T::build(site)?, Arc::clone(self.shared_schema()));
         // Whoever does not look at the board has the same configuration every time.
@@ -171,7 +188,7 @@ impl<T: Typed> Node for TypedNode<T> {
             Ok(config) => self.node.run(config, call),
             Err(error) => {
                 let message = format!("the configuration of node `{}` is wrong: {error}", call.id);
-                Box::pin(async { Err(Error::permanent(message)) })
+                Box::pin(async { Err(GraphFault::error(message)) })
             }
         }
     }

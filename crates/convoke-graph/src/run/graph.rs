@@ -30,9 +30,12 @@ impl CompiledGraph {
 
     pub(crate) fn equip_shared(&self, equipment: &Arc<GraphEquipment>) -> Result<Graph, Vec<String>> {
         let (mut steps, mut problems) = (Vec::new(), Vec::new());
-        for node in &self.nodes {
+        let guards = self.guards_within();
+        for (index, node) in self.nodes.iter().enumerate() {
             let id = node.definition.id.as_str();
-            let site = NodeSite { id, config: &node.config(), equipment, graphs: &self.graphs };
+            let guards_within = guards.get(&index).map_or(&[][..], Vec::as_slice);
+            let site =
+                NodeSite { id, config: &node.config(), equipment, graphs: &self.graphs, guards_within };
             // Compiled graphs have no nodes of unknown types.
             let built = match self.types.get(&node.definition.kind) {
                 Some(kind) => kind.build(&site).map(|work| (work, Arc::clone(kind))),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::compile::CompiledNode;
 use crate::node::{Node, NodeCall, Ports};
-use crate::{Board, reference};
+use crate::{Board, GraphFault, reference};
 
 /// What a node is given, and what it leaves.
 #[derive(Clone)]
@@ -84,7 +84,7 @@ impl NodeStep {
                 }
             };
             if let Some(port) = ports.missing_input(&state.board, &config) {
-                return Err(Error::permanent(format!(
+                return Err(GraphFault::error(format!(
                     "node `{id}` needs `{}`, which is not on the board",
                     port.name
                 )));
@@ -94,7 +94,7 @@ impl NodeStep {
             let (board, iterations) = (&mut state.board, state.iterations);
             self.work.run(&config, NodeCall { id, scope, board, iterations }).await?;
             if let Some(port) = ports.missing_output(before.as_ref(), &state.board) {
-                return Err(Error::permanent(format!(
+                return Err(GraphFault::error(format!(
                     "node `{id}` was to write `{}`, and has not",
                     port.name
                 )));
@@ -125,7 +125,7 @@ impl NodeStep {
         }
         let followed = if followed.is_empty() { Arc::clone(&self.usual) } else { each_once(followed) };
         if followed.len() > self.max_branches {
-            return Err(Error::permanent(format!(
+            return Err(GraphFault::error(format!(
                 "node `{}` forks into {} branches, and `max_branches` is {}; raise it, or fork less",
                 self.node.definition.id,
                 followed.len(),

@@ -175,6 +175,108 @@ fn json_and_yaml_are_the_same_graph() {
 }
 
 #[test]
+fn what_can_never_run_is_found_before_it_does() {
+    let node = |kind: &str, config: Value| graph(json!([{"id": "a", "type": kind, "config": config}]), &[]);
+    let mut hasty = graph(json!([passes("a")]), &[]);
+    hasty["nodes"][0]["timeout"] = json!("0s");
+    let mut given = graph(json!([passes("a")]), &[]);
+    given["inputs"] = json!([{"name": "n", "type": "integer", "default": "many"}, {"name": "c", "enum": ["red"], "default": "blue"}]);
+    let within = |config: Value| {
+        let mut graph = node("iteration", config);
+        graph["graphs"] = json!({"one": super::graph(json!([passes("a")]), &[])});
+        graph
+    };
+    for (wrong, places) in [
+        (within(json!({})), vec!["/nodes/0/config"]),
+        (within(json!({"graph": "one", "body_script": "1"})), vec!["/nodes/0/config"]),
+        (node("llm", json!({"prompt": "x", "tool_names": ["ls"]})), vec!["/nodes/0/config/tool_names"]),
+        (node("llm", json!({"temperature": 99})), vec!["/nodes/0/config/temperature"]),
+        (node("llm", json!({"max_tokens": 0})), vec!["/nodes/0/config/max_tokens"]),
+        (node("template", json!({"template": "x", "output_key": "__x"})), vec!["/nodes/0/config/output_key"]),
+        (
+            node(
+                "assigner",
+                json!({"assignments": [{"target": "x", "value": 1}, {"target": "__x.y", "value": 1}]}),
+            ),
+            vec!["/nodes/0/config/assignments/1/target"],
+        ),
+        (
+            node("context", json!({"commands": [{"command": "ls", "state_key": "__x"}]})),
+            vec!["/nodes/0/config/commands/0/state_key"],
+        ),
+        (hasty, vec!["/nodes/0/timeout"]),
+        (given, vec!["/inputs/0/default", "/inputs/1/default"]),
+    ] {
+        let (graph, findings) = read(&wrong.to_string(), &NodeTypes::standard());
+        let errors = findings.iter().filter(|finding| finding.is_error());
+        let found: Vec<&str> = errors.map(|finding| finding.path.as_str()).collect();
+        assert!(graph.is_none());
+        assert_eq!(found, places, "{findings:?}");
+    }
+    assert!(codes(node("loopguard", json!({"counter_key": "__loop_count"}))).is_empty());
+    assert!(
+        codes(node("llm", json!({"temperature": 0, "max_tokens": "${board.query}", "output_key": "answer"})))
+            .is_empty()
+    );
+}
+
+/// A graph that gives this to `greet`, which declares what it takes.
+fn greeting(inputs: &Value) -> Value {
+    let mut made = graph(
+        json!([{"id": "a", "type": "graph", "config": {"graph": "greet", "inputs": inputs, "output_key": "answer"}}]),
+        &[],
+    );
+    let text = "Hello {{.who}}! {{.n}} {{.colour}}";
+    let mut greet = graph(json!([{"id": "t", "type": "answer", "config": {"template": text}}]), &[]);
+    greet["inputs"] = json!([{"name": "who", "default": "world"}, {"name": "n", "type": "integer"},
+        {"name": "colour", "enum": ["red", "green"], "max_length": 5, "default": "red"}]);
+    made["graphs"] = json!({"greet": greet});
+    made["inputs"] = json!([{"name": "number", "type": "any", "default": 1}]);
+    made
+}
+
+#[tokio::test]
+async fn a_graph_within_is_given_what_it_declares() {
+    let wrong = greeting(&json!({"n": "many", "colour": "purple", "nosuch": 1}));
+    let (_, findings) = read(&wrong.to_string(), &NodeTypes::standard());
+    let found: Vec<&str> = findings.iter().map(|finding| finding.path.as_str()).collect();
+    let at = |name: &str| format!("/nodes/0/config/inputs/{name}");
+    assert_eq!(found, [at("colour"), at("colour"), at("n"), at("nosuch")], "{findings:?}");
+    let (_, findings) = read(&greeting(&json!({})).to_string(), &NodeTypes::standard());
+    assert_eq!(findings[0].message, "`n` is missing");
+    let fits = greeting(&json!({"n": "${board.number}"}));
+    assert_eq!(codes(fits.clone()), Vec::<&str>::new());
+    let board = Home::new().done(fits.clone(), json!({"number": 7})).await;
+    assert_eq!(board.text("answer"), "Hello world! 7 red", "defaults count");
+    let told = Home::new().failed(fits, json!({"number": "many"})).await;
+    assert!(told.contains("of graph `test`: `n`: \"many\" is not of type \"integer\""), "{told}");
+}
+
+#[tokio::test]
+async fn a_graph_for_items_is_given_them_whatever_it_declares() {
+    let made = |inputs: Value| {
+        let mut made = graph(json!([{"id": "a", "type": "iteration", "config": {"graph": "one"}}]), &[]);
+        let mut one = graph(
+            json!([{"id": "t", "type": "answer", "config": {"template": "{{.item}}-{{.index}}{{.more}}"}}]),
+            &[],
+        );
+        one["inputs"] = inputs;
+        made["graphs"] = json!({"one": one});
+        made["inputs"] = json!([{"name": "items", "type": "array"}]);
+        made
+    };
+    let declared = made(json!([{"name": "item", "type": "integer"}, {"name": "more", "default": "!"}]));
+    assert_eq!(codes(declared.clone()), Vec::<&str>::new(), "the number is given too");
+    let board = Home::new().done(declared.clone(), json!({"items": [7, 8]})).await;
+    assert_eq!(board.get("iteration_results"), Some(&json!(["7-0!", "8-1!"])));
+    let told = Home::new().failed(declared, json!({"items": ["x"]})).await;
+    assert!(told.contains("`item`: \"x\" is not of type \"integer\""), "{told}");
+    let any = made(json!([{"name": "item", "type": "any"}, {"name": "more", "default": "!"}]));
+    let board = Home::new().done(any, json!({"items": [null]})).await;
+    assert_eq!(board.get("iteration_results"), Some(&json!(["-0!"])));
+}
+
+#[test]
 fn the_schema_knows_every_type_of_node() {
     let schema = schema(&NodeTypes::standard());
     let validator = jsonschema::validator_for(&schema).unwrap();

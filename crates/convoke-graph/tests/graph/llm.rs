@@ -361,3 +361,18 @@ async fn a_reply_that_was_cut_off_is_no_answer() {
         Home::with_model(ScriptedModel::replies([Reply::text("half of").finish(FinishReason::Length)]));
     assert!(!home.failed(asks(json!({})), json!({"query": "hi"})).await.is_empty());
 }
+
+#[test]
+fn a_model_that_nobody_knows_is_found_before_the_run_begins() {
+    let mut home = Home::new();
+    home.equipment.models = Some(std::sync::Arc::new(|name| Err(format!("no model `{name}`"))));
+    for kind in ["llm", "agent"] {
+        let node = |model: &str| {
+            let config = json!({"prompt": "x", "model": model});
+            let made = graph(json!([{"id": "a", "type": kind, "config": config}]), &[]);
+            home.compiled(made).unwrap().equip(home.equipment.clone())
+        };
+        assert_eq!(node("nope/none").err().unwrap(), ["node `a`: no model `nope/none`"]);
+        assert!(node("${board.model}").is_ok(), "what it will be is not known yet");
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError};
 use convoke_goals::{GoalError, GoalState, Values};
-use convoke_graph::{MergeConflict, NodeBudgetExhausted};
+use convoke_graph::GraphFault;
 use convoke_history::json::{QuestionView, SpentView};
 use convoke_history::{AwaitedMail, History, OpenQuestion, human};
 use serde::Serialize;
@@ -268,7 +268,7 @@ impl StoredRuns {
                 "raise `budgets.turns_per_goal` in convoke.toml, and go on with `{resume}`: its last turn is asked for anew, nothing \
                  that was done is done again"
             ),
-            _ if outcome.error.as_ref().is_some_and(is_of_the_graph) => format!(
+            _ if outcome.error.as_ref().is_some_and(GraphFault::is_behind) => format!(
                 "change the file, and go on with `{resume} --changed-file`: nothing that was done is done again"
             ),
             _ => format!(
@@ -281,11 +281,6 @@ impl StoredRuns {
 /// Whether a goal or an agent would have had an answer with more turns, perhaps.
 fn is_out_of_turns(error: &Error) -> bool {
     error.downcast_ref::<GoalError>().is_some_and(GoalError::is_out_of_turns)
-}
-
-/// Whether an error is about what the file of a graph says, and nothing else.
-fn is_of_the_graph(error: &Error) -> bool {
-    error.downcast_ref::<MergeConflict>().is_some() || error.downcast_ref::<NodeBudgetExhausted>().is_some()
 }
 
 /// The kind of failure that the end of a run is: where the store failed, that of the store.

@@ -166,16 +166,17 @@ impl RunTools {
 
     /// The key and the place in a policy that set this limit of the run, if a policy does.
     pub(crate) fn limit_of(&self, exhausted: &BudgetExhausted) -> Option<String> {
-        const KEY: &str = "limits.tool_calls";
-        // Of a tool that was called too often, the model is told; the run goes on.
-        if exhausted.resource != Resource::ToolCalls {
-            return None;
-        }
+        let key = match &exhausted.resource {
+            Resource::ToolCalls => "limits.tool_calls".to_owned(),
+            // A model is told of it and goes on; a node of a graph fails.
+            Resource::CallsOf(tool) => format!("tools.{tool}.calls"),
+            _ => return None,
+        };
         let value = exhausted.limit.to_string();
         let mut settings = self.policies.iter().flat_map(Policy::settings);
         settings.find_map(|setting| match setting.place {
-            RulePlace::File { name, line } if setting.key == KEY && setting.value == value => {
-                Some(format!("`{KEY}` at {name}:{line}"))
+            RulePlace::File { name, line } if setting.key == key && setting.value == value => {
+                Some(format!("`{key}` at {name}:{line}"))
             }
             _ => None,
         })

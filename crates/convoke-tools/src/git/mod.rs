@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use convoke_agent::{FunctionTool, ToolContext};
-use convoke_core::{Error, Origin, Repeat, ToolEffect};
+use convoke_core::{Error, Origin, Repeat, Scope, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::command::GitCommand;
 use crate::sandbox::{CommandEnd, CommandSlot, Sandbox, SandboxCommand};
-use crate::shell::{by_turns, result_text};
+use crate::shell::{by_turns, result};
 
 /// How long a command may take, in seconds.
 const TIME: u64 = 60;
@@ -72,7 +72,7 @@ pub fn git(sandbox: &Sandbox) -> FunctionTool {
             let sandbox = sandbox.clone();
             async move {
                 let turn = sandbox.turn_of(&context.prepared).await.map_err(Error::failed)?;
-                run(&sandbox, arguments, &turn).await
+                run(&sandbox, arguments, &turn, &context.scope).await
             }
         },
     );
@@ -83,7 +83,7 @@ pub fn git(sandbox: &Sandbox) -> FunctionTool {
         .timeout(Duration::from_secs(4 * TIME))
 }
 
-async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot) -> Result<String, Error> {
+async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot, scope: &Scope) -> Result<String, Error> {
     let protected = sandbox.workspace().protected();
     // Where a link leads, if the folder is one: names of what is protected may begin there.
     let folder =
@@ -106,7 +106,7 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot) -> Result<St
     }
     let task = task(sandbox, &arguments.folder, parsed.into_arguments(protected));
     let finished = sandbox.run_in(task, turn).await.map_err(Error::failed)?;
-    Ok(result_text(sandbox, &finished, TIME))
+    result(sandbox, &finished, TIME, scope)
 }
 
 fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> SandboxCommand {

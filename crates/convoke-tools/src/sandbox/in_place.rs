@@ -16,7 +16,7 @@ use super::start::{CleanupState, InPlaceConfinement, StartedCommand, begin};
 use super::stream_reader::{StreamReader, until_end};
 use super::usage_monitor::UsageMonitor;
 use super::watchdog::Watchdog;
-use super::{CommandEnd, CommandResult, Sandbox, SandboxCommand, SandboxError};
+use super::{CommandEnd, CommandResult, LostChanges, Sandbox, SandboxCommand, SandboxError};
 use crate::workspace::{FileError, Workspace};
 
 pub(super) async fn run(
@@ -64,8 +64,8 @@ pub(super) async fn run(
         return Err(SandboxError::Left { left });
     }
     let notes = notes(&changed, &secrets, end, &err.output);
-    let has_lost_changes = !changed.is_empty();
-    Ok(CommandResult { end, stdout: out.output, stderr: err.output, notes, has_lost_changes })
+    let lost = if changed.is_empty() { LostChanges::None } else { LostChanges::Refused };
+    Ok(CommandResult { end, stdout: out.output, stderr: err.output, notes, lost })
 }
 
 /// A command that lives. Dropped, it dies, with everything it has started.

@@ -25,7 +25,9 @@ use super::layers::Layers;
 use super::stream_reader::{StreamReader, until_end};
 use super::system::hidden_in;
 use super::usage_monitor::UsageMonitor;
-use super::{CommandEnd, CommandResult, CommandSlot, Network, Sandbox, SandboxCommand, SandboxError, notes};
+use super::{
+    CommandEnd, CommandResult, CommandSlot, LostChanges, Network, Sandbox, SandboxCommand, SandboxError, notes,
+};
 use crate::network::{self, HostAsker, Proxy, RunningProxy};
 use crate::repository::Controls;
 use crate::workspace::{FileKind, Follow, Target};
@@ -83,7 +85,7 @@ pub(super) async fn run(
     tokio::join!(out.rest(), err.rest());
     let notes = refused_hosts.into_iter().collect();
     let finished =
-        CommandResult { end, stdout: out.output, stderr: err.output, notes, has_lost_changes: false };
+        CommandResult { end, stdout: out.output, stderr: err.output, notes, lost: LostChanges::None };
     Ok(HeldChanges { sandbox, begun, finished, reached })
 }
 
@@ -111,7 +113,7 @@ impl HeldChanges {
         let brought = brought.await.map_err(|lost| SandboxError::setup("a thread", lost))??;
         let notes = notes::of_view(&brought.refused, &hidden, finished.end, &finished.stderr);
         finished.notes.splice(0..0, notes);
-        finished.has_lost_changes = !brought.refused.is_empty();
+        finished.lost = brought.lost();
         finished.notes.extend(notes::of_complaints(&top, &finished.stderr));
         Ok(finished)
     }
@@ -120,7 +122,7 @@ impl HeldChanges {
     pub(crate) fn leave(self, why: &str) -> CommandResult {
         self.begun.layers.settle();
         let mut finished = self.finished;
-        finished.has_lost_changes = true;
+        finished.lost = LostChanges::Refused;
         finished.notes.push(format!("denied: nothing that the command changed was taken over: {why}"));
         finished
     }

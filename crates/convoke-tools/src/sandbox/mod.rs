@@ -178,7 +178,19 @@ pub struct CommandResult {
     /// What is worth knowing about the confinement: changes that were not taken over, folders that could not be written.
     pub notes: Vec<String>,
     /// Whether changes of it were not taken over. Which and why is among the notes.
-    pub has_lost_changes: bool,
+    pub lost: LostChanges,
+}
+
+/// The changes of a command that were not taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LostChanges {
+    /// There are none.
+    None,
+    /// Somebody else had changed the same meanwhile, and no other was lost: the command may be run anew.
+    Overtaken,
+    /// Some may not be made.
+    Refused,
 }
 
 impl Sandbox {

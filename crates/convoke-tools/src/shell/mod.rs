@@ -2,6 +2,7 @@
 //!
 //! The command's text is not looked at: what it may do is decided by where it runs.
 
+mod for_step;
 mod review;
 
 use std::fmt::Write;
@@ -18,8 +19,8 @@ use crate::blocking::{CancelFlag, blocking};
 use crate::network::wanted_network;
 use crate::policy::talks_to_others;
 use crate::sandbox::{
-    self, CapturedOutput, CommandEnd, CommandResult, CommandSlot, EndedCommand, Network, Sandbox,
-    SandboxCommand, SandboxError,
+    self, CapturedOutput, CommandEnd, CommandResult, CommandSlot, EndedCommand, LostChanges, Network,
+    Sandbox, SandboxCommand, SandboxError,
 };
 
 /// The event that tells of changes that were not taken over, with the command and why.
@@ -51,7 +52,8 @@ fn two_minutes() -> u64 {
 /// The tool `bash`, with commands confined by this sandbox.
 ///
 /// Its result is what the command wrote, then what it wrote to its error output after a line `STDERR:`, then
-/// `Exit code: 0`. That a command fails or runs out of time is a result too.
+/// `Exit code: 0`. That a command fails or runs out of time is a result too. To a [step](Scope::is_for_step) the result is what
+/// the command wrote, and a command that fails, or whose changes are not all taken over, is an error.
 pub fn bash(sandbox: &Sandbox) -> FunctionTool {
     let sandbox = sandbox.clone();
     let mut effects =
@@ -137,13 +139,13 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &CommandSlot, scope: &Sco
         EndedCommand::Done(finished) => finished,
     };
     let mut finished = finished;
-    if finished.has_lost_changes && scope.has_listeners() {
+    if finished.lost != LostChanges::None && scope.has_listeners() {
         // The model is told in the result. Whoever follows the run should not have to read that.
         let value = json!({"command": arguments.command, "notes": finished.notes});
         scope.emit(EventKind::Custom { name: CHANGES_REFUSED.to_owned(), value }).await;
     }
     finished.notes.extend(unreached(sandbox, &arguments.command, &finished).map(str::to_owned));
-    Ok(result_text(sandbox, &finished, arguments.timeout))
+    result(sandbox, &finished, arguments.timeout, scope)
 }
 
 /// Why a command that talks to other machines, by its text or by what it said, reaches none, where nothing can hold it to hosts.
@@ -154,28 +156,30 @@ fn unreached(sandbox: &Sandbox, command: &str, finished: &CommandResult) -> Opti
     sandbox.hosts_unheld().filter(|_| wanted() || talks_to_others(command))
 }
 
-/// What the model gets to read of a command's end.
-pub(crate) fn result_text(sandbox: &Sandbox, finished: &CommandResult, seconds: u64) -> String {
+/// What comes of a command, for the model or the step that ran it.
+pub(crate) fn result(
+    sandbox: &Sandbox,
+    finished: &CommandResult,
+    seconds: u64,
+    scope: &Scope,
+) -> Result<String, Error> {
+    if scope.is_for_step() {
+        return for_step::result(sandbox, finished, seconds);
+    }
+    let mut text = told(sandbox, finished);
+    add_line(&mut text, &end_text(finished.end, seconds));
+    Ok(text)
+}
+
+/// What is told of a command besides its end.
+fn told(sandbox: &Sandbox, finished: &CommandResult) -> String {
     let mut text = finished.stdout.to_string();
-    let line = |text: &mut String, line: &str| {
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(line);
-    };
     if finished.stderr.bytes() > 0 {
-        line(&mut text, "STDERR:\n");
+        add_line(&mut text, "STDERR:\n");
         let _ = write!(text, "{}", finished.stderr);
     }
-    for (name, output) in [("output", &finished.stdout), ("error output", &finished.stderr)] {
-        if output.is_cut() {
-            let kept = match sandbox.store(output) {
-                Some(path) => format!("all of the {name} is in {path}; look at it with sed -n or grep"),
-                None => format!("the rest of the {name} is lost"),
-            };
-            line(&mut text, &format!("[{kept}]"));
-        }
-    }
+    add_rest(&mut text, sandbox, "output", &finished.stdout);
+    add_rest(&mut text, sandbox, "error output", &finished.stderr);
     // What is asked for with `2>&1` is in the output; there it may also be what a file says, and no complaint.
     let complaint = |output: &CapturedOutput| sandbox.refusal(&output.to_string());
     let refusal = complaint(&finished.stderr)
@@ -184,16 +188,36 @@ pub(crate) fn result_text(sandbox: &Sandbox, finished: &CommandResult, seconds: 
         [&finished.stderr, &finished.stdout].iter().find_map(|said| sandbox.closed(&said.to_string()));
     let closed = closed.filter(|_| finished.end != CommandEnd::Exited(0));
     for note in refusal.iter().chain(&closed).chain(&finished.notes) {
-        line(&mut text, &format!("[{note}]"));
+        add_line(&mut text, &format!("[{note}]"));
     }
-    let end = match finished.end {
+    text
+}
+
+fn add_line(text: &mut String, line: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+/// Says where the rest is of output that is cut.
+fn add_rest(text: &mut String, sandbox: &Sandbox, name: &str, output: &CapturedOutput) {
+    if output.is_cut() {
+        let kept = match sandbox.store(output) {
+            Some(path) => format!("all of the {name} is in {path}; look at it with sed -n or grep"),
+            None => format!("the rest of the {name} is lost"),
+        };
+        add_line(text, &format!("[{kept}]"));
+    }
+}
+
+fn end_text(end: CommandEnd, seconds: u64) -> String {
+    match end {
         CommandEnd::Exited(code) => format!("Exit code: {code}"),
         CommandEnd::Signalled(signal) => format!("Killed by signal {signal}{}", why(signal)),
         CommandEnd::TimedOut => format!("command timed out after {seconds} seconds, and was killed"),
         CommandEnd::OverLimit(exceeded) => format!("command was killed: {exceeded}"),
-    };
-    line(&mut text, &end);
-    text
+    }
 }
 
 fn why(signal: i32) -> &'static str {

@@ -26,6 +26,7 @@ use rustix::io::Errno;
 pub(crate) use self::changes::Changes;
 use self::judge::{Candidate, GateVerdict};
 pub(crate) use self::secrets::Secrets;
+use super::LostChanges;
 use super::inventory::{DEEPEST, Identity, changed_at, identity};
 use crate::repository::{Controls, is_repository};
 use crate::workspace::{FileError, FileKind, Workspace, listed, opened_up};
@@ -43,6 +44,17 @@ pub(super) struct GateResult {
     /// Files, folders and links that were made, changed or removed.
     pub(super) changes: usize,
     pub(super) refused: Vec<Refusal>,
+}
+
+impl GateResult {
+    /// What was lost with all that was refused.
+    pub(super) fn lost(&self) -> LostChanges {
+        match self.refused.as_slice() {
+            [] => LostChanges::None,
+            refused if refused.iter().all(|refusal| refusal.why == CONFLICT) => LostChanges::Overtaken,
+            _ => LostChanges::Refused,
+        }
+    }
 }
 
 /// What is known of a command's view when its changes come out.

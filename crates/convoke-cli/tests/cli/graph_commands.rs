@@ -1,0 +1,134 @@
+//! Commands that nodes of graphs run, in the sandbox: what they give, and what becomes of a node whose command fails.
+
+use crate::place::{Place, stderr, stdout};
+
+/// A place where everything may be called, with a graph of these nodes and edges.
+fn place(nodes: &str, edges: &str) -> Place {
+    let place = Place::empty();
+    place.write(
+        "policy.toml",
+        "version = 1\n[tools.bash]\ndecision = \"allow\"\n[tools.write]\ndecision = \"allow\"\n",
+    );
+    place.write("flow.graph.yaml", format!("name: flow\nentry: first\nnodes:\n{nodes}edges:\n{edges}"));
+    place
+}
+
+const RUN: [&str; 6] = ["run", "flow.graph.yaml", "--id", "flow", "--policy", "policy.toml"];
+
+#[test]
+fn a_gate_fails_at_the_first_command_that_does_and_says_which() {
+    for command in ["false", "exit 7", "nosuchcmd", "kill -9 $$", "cd /nope"] {
+        let place = place(
+            &format!(
+                "  - {{id: first, type: gate, config: {{commands: ['echo well', '{command}', 'touch second-ran']}}}}\n  - {{id: out, type: answer, \
+                 config: {{template: '{{{{.gate_result}}}}|{{{{.gate_result_failed_command}}}}|{{{{.gate_result_output}}}}'}}}}\n"
+            ),
+            "  - {from: first, to: out}\n",
+        );
+        let done = place.convoke(&RUN);
+        let said = stdout(&done);
+        assert!(said.starts_with(&format!("fail|{command}|well\n")), "{said}{}", stderr(&done));
+        assert!(!place.path().join("second-ran").exists(), "{command}");
+    }
+}
+
+#[test]
+fn what_a_command_writes_can_be_compared_and_read_as_json() {
+    let place = place(
+        "  - {id: first, type: tool, config: {tool: bash, json: true, output_key: a, arguments: {command: \"echo '{\\\"a\\\": 1}'\"}}}\n  - {id: \
+         version, type: context, config: {commands: [{command: 'echo v1; echo well >&2', state_key: version}]}}\n  - {id: yes, type: answer, \
+         config: {template: 'a is {{.a.a}}, and it is v1'}}\n",
+        "  - {from: first, to: version}\n  - {from: version, to: yes, condition: 'version == \"v1\"'}\n",
+    );
+    let done = place.convoke(&RUN);
+    assert_eq!(stdout(&done), "a is 1, and it is v1\n", "{}", stderr(&done));
+}
+
+#[test]
+fn of_two_commands_that_change_one_file_at_once_none_is_lost_silently() {
+    let appends = |id: &str, retries: u8| {
+        format!(
+            "  - {{id: {id}, type: tool, retries: {retries}, config: {{tool: bash, output_key: {id}, arguments: {{command: 'sleep 1; echo from-{id} \
+             >> log.txt'}}}}}}\n"
+        )
+    };
+    let graph = |retries| {
+        let nodes = format!(
+            "  - {{id: first, type: passthrough}}\n{}{}",
+            appends("a", retries),
+            appends("b", retries)
+        );
+        place(&nodes, "  - {from: first, to: a}\n  - {from: first, to: b}\n")
+    };
+    let place = graph(0);
+    place.write("log.txt", "");
+    let done = place.convoke(&RUN);
+    let lines = place.read("log.txt").lines().count();
+    // On a busy machine one may have been done before the other began.
+    if lines != 2 {
+        assert_eq!(done.status.code(), Some(1), "{}", stderr(&done));
+        let told = stderr(&done);
+        assert!(told.contains("`log.txt` was not taken over: somebody else changed it"), "{told}");
+        let resumed = place.convoke(&["resume", "flow", "--policy", "policy.toml"]);
+        assert!(resumed.status.success(), "{}", stderr(&resumed));
+        assert_eq!(place.read("log.txt").lines().count(), 2, "what was lost is done when the run goes on");
+    }
+    let place = graph(3);
+    place.write("log.txt", "");
+    let done = place.convoke(&RUN);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert_eq!(place.read("log.txt").lines().count(), 2);
+}
+
+#[test]
+fn a_limit_of_the_policy_on_one_tool_is_named_with_its_line() {
+    let place = place(
+        "  - {id: first, type: tool, config: {tool: write, arguments: {path: a.txt, content: a}}}\n  - {id: second, type: tool, config: {tool: \
+         write, arguments: {path: b.txt, content: b}}}\n",
+        "  - {from: first, to: second}\n",
+    );
+    place.write("policy.toml", "version = 1\n[tools.write]\ndecision = \"allow\"\ncalls = 1\n");
+    let ended = place.convoke(&RUN);
+    let told = stderr(&ended);
+    assert_eq!(ended.status.code(), Some(7), "{told}");
+    assert!(told.contains("the policy sets this limit, `tools.write.calls` at policy.toml:4"), "{told}");
+    assert!(!told.contains("--budget"), "{told}");
+    place.write("policy.toml", "version = 1\n[tools.write]\ndecision = \"allow\"\ncalls = 2\n");
+    let done = place.convoke(&["resume", "flow", "--policy", "policy.toml"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert_eq!(place.read("b.txt"), "b");
+}
+
+#[test]
+fn after_an_error_of_the_file_the_hint_says_to_change_the_file() {
+    for (node, mended) in [
+        ("type: script, config: {source: 'null.x'}", "type: script, config: {source: '1'}"),
+        ("type: template, config: {template: '${board.none}'}", "type: template, config: {template: 'x'}"),
+        ("type: ifelse, config: {conditions: [{expression: 'none > 1'}]}", "type: passthrough"),
+        ("type: loopguard, config: {counter_key: text}", "type: loopguard"),
+    ] {
+        let file = |node: &str| {
+            format!(
+                "name: flow\nentry: start\nnodes:\n  - {{id: start, type: assigner, config: {{assignments: [{{target: text, value: x}}]}}}}\n  - {{id: \
+                 first, {node}}}\n  - {{id: out, type: answer, config: {{template: done}}}}\nedges:\n  - {{from: start, to: first}}\n  - {{from: \
+                 first, to: out}}\n"
+            )
+        };
+        let place = Place::empty();
+        place.write("flow.graph.yaml", file(node));
+        let failed = place.convoke(&["run", "flow.graph.yaml", "--id", "flow"]);
+        let told = stderr(&failed);
+        assert_eq!(failed.status.code(), Some(1), "{node}: {told}");
+        assert!(
+            told.contains("change the file, and go on with `convoke resume flow --changed-file`"),
+            "{told}"
+        );
+        place.write("flow.graph.yaml", file(mended));
+        let done = place.convoke(&["resume", "flow", "--changed-file"]);
+        assert_eq!(stdout(&done), "done\n", "{node}: {}", stderr(&done));
+    }
+    let forks = "  - {id: first, type: passthrough}\n  - {id: a, type: passthrough}\n  - {id: b, type: passthrough}\nmax_branches: 1\n";
+    let place = place(forks, "  - {from: first, to: a}\n  - {from: first, to: b}\n");
+    let told = stderr(&place.convoke(&RUN));
+    assert!(told.contains("max_branches") && told.contains("--changed-file"), "{told}");
+}
