@@ -37,6 +37,8 @@ pub(crate) const USAGE: &str = "__usage";
 pub const INTERRUPTED_NODE: &str = "__interrupted_node";
 /// What people decided, by the nodes that asked.
 pub(crate) const APPROVALS: &str = "approvals";
+/// The agents that were cut short, by their nodes, and why.
+pub const CUT_SHORT: &str = "__cut_short";
 /// How many nodes ran before, as conditions see it.
 pub(crate) const ITERATIONS: &str = "__iterations";
 
@@ -150,12 +152,10 @@ impl Board {
         Ok(())
     }
 
-    /// Writes a variable, the engine's too.
+    /// Writes a variable, the engine's too. Whoever writes what was there before has written it all the same, which the new place
+    /// of the value says.
     pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
-        let value = value.into();
-        if self.get(key) != Some(&value) {
-            Arc::make_mut(&mut self.vars).insert(key.into(), Arc::new(value));
-        }
+        Arc::make_mut(&mut self.vars).insert(key.into(), Arc::new(value.into()));
     }
 
     /// Removes a variable, and says whether it was there.

@@ -337,6 +337,26 @@ async fn approvals_side_by_side_belong_to_their_nodes_and_meet_without_a_conflic
     }
 }
 
+#[tokio::test]
+async fn who_rejects_again_what_they_rejected_before_is_not_passed_over() {
+    for (answers, comment) in
+        [([Answer::approve(), Answer::reject("no")], "no"), ([Answer::reject("no"), Answer::approve()], "no")]
+    {
+        let before = writes("fork", json!({"approval_status": "rejected", "approval_comment": "no"}));
+        let made = graph(
+            json!([before, {"id": "first", "type": "approval"}, {"id": "second", "type": "approval"}, passes("join")]),
+            &[("fork", "first"), ("fork", "second"), ("first", "join"), ("second", "join")],
+        );
+        let home = Home::new();
+        let outcome = home.run(made.clone(), json!({})).await;
+        for (answer, path) in answers.into_iter().zip(["test/first", "test/second"]) {
+            home.answer_at(&outcome.run, path, answer).await;
+        }
+        let board = home.resume(made, &outcome.run).await.completed().unwrap();
+        assert_eq!((board.text("approval_status"), board.text("approval_comment")), ("rejected", comment));
+    }
+}
+
 #[test]
 fn what_a_template_asks_for_and_nobody_writes_is_warned_of() {
     let warned = |template: &str| {
