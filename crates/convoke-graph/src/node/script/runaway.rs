@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::given::Given;
 use super::javascript;
 
 /// How long a script may take.
@@ -23,7 +24,7 @@ const MOST_LEFT: usize = 4;
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs a script for as long as it may take, or until it is told to stop.
-pub(super) fn within_time(source: String, input: String, stopped: Arc<AtomicBool>) -> Result<String, String> {
+pub(super) fn within_time(source: String, given: Given, stopped: Arc<AtomicBool>) -> Result<String, String> {
     if LEFT.load(Ordering::SeqCst) >= MOST_LEFT {
         return Err(format!(
             "{MOST_LEFT} scripts that took too long still compute in this process: mend them, and end it"
@@ -37,7 +38,7 @@ pub(super) fn within_time(source: String, input: String, stopped: Arc<AtomicBool
     let work = move || {
         let is_over = move || stopped.load(Ordering::Relaxed) || Instant::now() > end;
         // Nobody may wait for it any more.
-        let _ = give.send(javascript::run(&source, input, is_over));
+        let _ = give.send(javascript::run(&source, given, is_over));
         if settle.swap(true, Ordering::SeqCst) {
             LEFT.fetch_sub(1, Ordering::SeqCst);
         }
