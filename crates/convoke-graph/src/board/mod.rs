@@ -290,6 +290,24 @@ impl Board {
         }
     }
 
+    /// The agents that were cut short, by their nodes, and why.
+    #[must_use]
+    pub fn cut_short(&self) -> BTreeMap<String, String> {
+        self.typed(CUT_SHORT).unwrap_or_default()
+    }
+
+    /// Keeps why the agent of a node was cut short, or that it was not, this time.
+    pub(crate) fn note_cut_short(&mut self, node: &str, reason: Option<String>) {
+        let mut all = self.cut_short();
+        let changes = match reason {
+            Some(reason) => all.insert(node.to_owned(), reason.clone()) != Some(reason),
+            None => all.remove(node).is_some(),
+        };
+        if changes {
+            self.put(CUT_SHORT, serde_json::to_value(all).unwrap_or_default());
+        }
+    }
+
     /// The last text that an assistant said in the main channel, if any is not empty.
     #[must_use]
     pub fn last_answer(&self) -> Option<String> {

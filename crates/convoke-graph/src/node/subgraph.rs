@@ -35,6 +35,9 @@ async fn answer_of(
     }
     call.scope.run(graph, &mut board).await?;
     call.board.add_usage(board.usage());
+    for (node, reason) in board.cut_short() {
+        call.board.note_cut_short(&format!("{}/{node}", call.id), Some(reason));
+    }
     Ok(graph.answer(&board))
 }
 

@@ -65,7 +65,7 @@ struct RunDocument<'a, E> {
     unconverged: &'a BTreeMap<String, u32>,
     /// Outputs that were declared and did not come, by the goal that was to give them.
     missing: &'a BTreeMap<String, Vec<String>>,
-    /// Goals that a limit was the end of, and which.
+    /// Goals and nodes that a limit was the end of, and which.
     cut_short: &'a BTreeMap<String, String>,
     skipped: &'a [String],
     /// What it waits for.
