@@ -237,7 +237,7 @@ impl StoredRuns {
                 None => format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts"),
             },
             (RunStatus::TimedOut, _) if is_the_files => format!(
-                "go on with `{resume}`; if a TIMEOUT of the file is too short, change it there and add `--changed-file`"
+                "go on with `{resume}`; if a time limit of the file is too short, change it there and add `--changed-file`"
             ),
             (RunStatus::TimedOut, _) => {
                 format!("go on with more: `{resume} --timeout TIME`; the time it was at work so far counts")
