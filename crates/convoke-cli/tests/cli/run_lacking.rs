@@ -46,7 +46,7 @@ fn an_agent_of_a_graph_that_was_cut_short_is_named_in_the_result_also_within_ano
     let dig = "{id: dig, type: agent, config: {prompt: go, tool_names: [ls], max_turns: 2}}";
     place.write(
         "flow.graph.yaml",
-        &format!(
+        format!(
             "name: flow\nentry: inner\ngraphs:\n  below: {{name: below, entry: dig, nodes: [{dig}]}}\n\
              nodes:\n  - {{id: inner, type: graph, config: {{graph: below}}}}\n  - {dig}\n  - {{id: out, type: answer}}\n\
              edges: [{{from: inner, to: dig}}, {{from: dig, to: out}}]\n"
@@ -58,7 +58,7 @@ fn an_agent_of_a_graph_that_was_cut_short_is_named_in_the_result_also_within_ano
     let reason = "it reached its limit of 2 turns";
     assert_eq!(document(&ran)["cut_short"], json!({"dig": reason, "inner/dig": reason}));
     assert!(stderr(&ran).contains(&format!("`inner/dig` was cut short: {reason}")), "{}", stderr(&ran));
-    place.write("one.graph.yaml", &format!("name: one\nentry: dig\nnodes:\n  - {dig}\n"));
+    place.write("one.graph.yaml", format!("name: one\nentry: dig\nnodes:\n  - {dig}\n"));
     let ran = place.convoke(&[
         "run",
         "one.graph.yaml",
