@@ -22,7 +22,9 @@ mod reference;
 mod run;
 mod way;
 
-pub use board::{Board, BoardError, INTERRUPTED_NODE, MAIN_CHANNEL, MergeConflict, Reducer, TOOL_CALLS};
+pub use board::{
+    Board, BoardError, CUT_SHORT, INTERRUPTED_NODE, MAIN_CHANNEL, MergeConflict, Reducer, TOOL_CALLS,
+};
 pub use compile::{CompiledGraph, InvalidGraph, Metadata, looks_like_a_graph, read, read_with};
 pub use condition::{Condition, ConditionError};
 pub use definition::{

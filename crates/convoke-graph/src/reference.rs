@@ -206,10 +206,16 @@ impl Reference<'_> {
                     Ok(serde_json::from_str(default).unwrap_or_else(|_| Value::String(default.to_owned())))
                 }
                 None => {
-                    let problem = format!(
-                        "there is no `{}` on the board; write `${{board.{}:default}}` if there may be none",
-                        self.path, self.path
-                    );
+                    let path = self.path;
+                    // A field that may be left out would be left out, and nobody would know.
+                    let problem = match at(board, path) {
+                        Some(_) => format!(
+                            "`{path}` is null; write `${{board.{path}:null}}` if it may be, or another default"
+                        ),
+                        None => format!(
+                            "there is no `{path}` on the board; write `${{board.{path}:default}}` if there may be none"
+                        ),
+                    };
                     Err(ReferenceError {
                         kind: Unresolved::Missing,
                         ..malformed(field, self.written, &problem)

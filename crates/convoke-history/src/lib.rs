@@ -61,6 +61,7 @@ mod tone;
 mod tree;
 mod when;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 pub use attempt::{Attempt, EntryMark};
@@ -81,7 +82,7 @@ pub use tone::Tone;
 pub use tree::{Tree, TreeItem, TreeNode};
 pub use when::{InvalidWhen, When};
 
-use convoke_core::ask::{Answer, PendingQuestion};
+use convoke_core::ask::{Answer, PendingQuestion, QuestionId};
 use convoke_core::store::RunRecord;
 use convoke_core::{EffectKind, Event, RunStatus, StepNote, Timestamp};
 use serde::Serialize;
@@ -105,6 +106,8 @@ pub struct History {
     pub steps: Steps,
     /// What it waits for, oldest first.
     pub questions: Vec<OpenQuestion>,
+    /// Answers to questions that are open no more and have none in the journal: the run ended before it went on with them.
+    pub(crate) unheard: HashMap<QuestionId, Vec<Answer>>,
     /// What was said to models and by them.
     pub conversations: Conversations,
 }
@@ -242,6 +245,12 @@ impl History {
             && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
             && effect.generation == self.record.generation.number
             && self.record.holder.is_none()
+    }
+
+    /// Returns the answers that came to a question and that the run ended before it went on with, in the order they came.
+    #[must_use]
+    pub fn unheard(&self, question: &Effect) -> &[Answer] {
+        self.unheard.get(&question.key(&self.record.id)).map_or(&[], |answers| answers)
     }
 
     /// Returns the mail that it waits for and has said something about: the channel, and what is expected there.

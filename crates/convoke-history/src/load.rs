@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{Conversations, Effect, Ending, History, OpenQuestion, Spent, Steps, Tree, effect};
+use super::{Conversations, Effect, EffectStatus, Ending, History, OpenQuestion, Spent, Steps, Tree, effect};
+use convoke_core::ask::QuestionId;
 use convoke_core::journal::restore_replies;
 use convoke_core::store::{RunRecord, Store, StoreError, read_entries};
-use convoke_core::{Digest, Entry, Error, RunId};
+use convoke_core::{Digest, EffectKind, Entry, Error, RunId};
 
 impl OpenQuestion {
     /// Reads the open questions of a run, or of all runs, oldest first.
@@ -35,7 +36,14 @@ impl History {
         let digests = store.blob_digests(run).await?;
         let stored = store.blobs(run, &digests).await?;
         let questions = OpenQuestion::read(store, Some(run)).await?;
-        Ok(Self::assemble(record, &entries, stored, questions))
+        let mut history = Self::assemble(record, &entries, stored, questions);
+        for question in history.withdrawn() {
+            let answers = store.answers(run, &question).await?;
+            if !answers.is_empty() {
+                history.unheard.insert(question, answers);
+            }
+        }
+        Ok(history)
     }
 
     /// Returns what a run has spent so far, without reading what was said. The store's own sum is brought up to date only when
@@ -61,6 +69,15 @@ impl History {
         let tree = Tree::new(&record, &effects);
         let steps = record.outline.as_deref().map(Steps::declared_in).unwrap_or_default();
         let ending = record.outcome.as_deref().map(Ending::read);
-        Self { record, ending, effects, notes, tree, steps, questions, conversations }
+        let unheard = HashMap::new();
+        Self { record, ending, effects, notes, tree, steps, questions, unheard, conversations }
+    }
+
+    /// Questions that nobody went on from, and that are not asked any more.
+    fn withdrawn(&self) -> Vec<QuestionId> {
+        let asked = self.effects.iter().filter(|effect| effect.kind == EffectKind::Ask);
+        let unfinished = asked.filter(|effect| effect.status() == EffectStatus::Begun);
+        let keys = unfinished.map(|effect| effect.key(&self.record.id));
+        keys.filter(|key| self.questions.iter().all(|open| open.pending.id != *key)).collect()
     }
 }

@@ -12,10 +12,12 @@ use convoke_goals::agentfile::load::{Loader, PathContent};
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_graph::{
-    Board, CompiledGraph, GraphEquipment, InputType, NestedWorkflow, NodeTypes, QUERY, looks_like_a_graph,
+    Board, CUT_SHORT, CompiledGraph, GraphEquipment, InputType, NestedWorkflow, NodeTypes, QUERY,
+    looks_like_a_graph,
 };
 use convoke_history::History;
 use convoke_text::finding::Finding;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::agentfile::AgentfileKind;
@@ -285,6 +287,10 @@ impl Definition for GraphDefinition {
             Value::String(text) => text,
             other => json_text(&other),
         })
+    }
+
+    fn cut_short(&self, state: &Value) -> BTreeMap<String, String> {
+        BTreeMap::deserialize(&state["vars"][CUT_SHORT]).unwrap_or_default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Collections of documents: listed, searched, removed. Adding to them is in `adding`.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use convoke_core::{BoxFuture, EmbeddingPurpose, Error, Passage, Retriever};
@@ -152,8 +152,7 @@ impl Knowledge {
             self.write(move |transaction| store::remove_all(transaction, collection)).await?;
             return Ok(count);
         };
-        // What is gone has no real path any more.
-        let whole = real(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+        let whole = whole(path);
         let below = whole.clone();
         let removed =
             self.write(move |transaction| store::remove_below(transaction, collection, &below)).await?;
@@ -161,6 +160,16 @@ impl Knowledge {
             0 => Err(KnowledgeError::NoDocument { name: name.to_owned(), path: whole }),
             removed => Ok(removed),
         }
+    }
+
+    /// Returns whether a path is in a folder that was added: what is removed of it is taken in again by whoever looks again.
+    ///
+    /// # Errors
+    /// If there is no such collection, or the database fails.
+    pub async fn is_within_added(&self, name: &str, path: &Path) -> Result<bool, KnowledgeError> {
+        let (collection, whole) = (self.id(name).await?, whole(path));
+        let roots = self.read(move |connection| store::roots(connection, collection)).await?;
+        Ok(roots.iter().any(|root| whole.starts_with(root)))
     }
 
     /// Checks that there is a collection, or, without a name, that there is any. Blocks for a moment.
@@ -240,4 +249,9 @@ impl Retriever for CollectionRetriever {
             Ok(found.map_err(Error::failed)?.passages)
         })
     }
+}
+
+/// The whole path. What is gone has no real one any more.
+fn whole(path: &Path) -> PathBuf {
+    real(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }

@@ -70,6 +70,31 @@ async fn what_a_reader_would_not_see_is_left_out() {
 }
 
 #[tokio::test]
+async fn what_is_hidden_ends_where_a_reader_sees_something_again() {
+    for (page, shown) in [
+        ("<p hidden>no</p>yes<p style='display: none'>no<p>yes", "yes\n\nyes"),
+        ("<div><p style='visibility:hidden'>no <b>no</b></div>yes", "yes"),
+        ("<p hidden>no <a>no</a><h2>yes</h2><p HIDDEN>no", "## yes"),
+        ("<p hidden><script>'</p>'</script>no</p>yes", "yes"),
+        (
+            "<div aria-hidden='true'>no<div>no</div></div><p aria-hidden=true>no</p><p aria-hidden=false>yes</p>",
+            "yes",
+        ),
+        ("<p><span aria-hidden=true>x = 1</span></p>", "x = 1"),
+        ("<ul><li hidden>no<ul><li>no<li>no</ul>no<li>yes<li hidden>no</ul>yes", "- yes\n\nyes"),
+        ("<dl><dt>yes<dd hidden>no<dt>yes</dl>", "yes\nyes"),
+        (
+            "<table><tr><td>a<td hidden>no<table><tr><td>no</table>no<td>b<tr hidden><td>no<tr><td>c<td style='display:none'>no</table>yes",
+            "a | b\nc\n\nyes",
+        ),
+        ("<h2 hidden>no</h2><x-note hidden>no</x-note>yes", "yes"),
+        ("<body hidden><p>yes", "yes"),
+    ] {
+        assert_eq!(text_of(page).await, shown, "{page}");
+    }
+}
+
+#[tokio::test]
 async fn pages_that_are_all_navigation_or_broken_are_shown_whole() {
     assert_eq!(text_of("<nav><p>only</p><p>this</p></nav>").await, "only\n\nthis");
     assert_eq!(text_of("<nav><a>menu</a><p>never closed").await, "menu\n\nnever closed");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use convoke_core::{ModelReply, ToolCall, Transcript, Usage};
+use convoke_core::{FinishReason, ModelReply, ToolCall, Transcript, Usage};
 use serde::{Deserialize, Serialize};
 
 /// The reason why an agent stopped.
@@ -83,5 +83,31 @@ impl AgentResult {
     #[must_use]
     pub fn text(&self) -> String {
         self.reply.as_ref().map(ModelReply::text).unwrap_or_default()
+    }
+
+    /// Says why its work was cut short, in words; `None` if the model was done.
+    #[must_use]
+    pub fn cut_short(&self) -> Option<String> {
+        let turns = self.turns;
+        Some(match self.stop {
+            AgentStop::Complete => return None,
+            AgentStop::MaxTurns => format!("it reached its limit of {turns} turns"),
+            AgentStop::TimedOut => "its time was up".to_owned(),
+            AgentStop::BudgetExhausted => "what it may use was used up".to_owned(),
+            AgentStop::Looping => "it kept making the same call".to_owned(),
+            AgentStop::Rejected => "every call it wanted to make was rejected".to_owned(),
+            AgentStop::ClientToolCalls => "it wants tools called that the client executes".to_owned(),
+            AgentStop::Custom | AgentStop::HandedOff => format!("it stopped: {}", self.stop),
+        })
+    }
+
+    /// Whether it answered in one turn what it was not let spend more on, and wanted to call nothing: that turn was all it needed.
+    #[must_use]
+    pub fn is_unhindered(&self) -> bool {
+        let answered =
+            |reply: &ModelReply| reply.finish != FinishReason::Length && reply.tool_calls().is_empty();
+        self.stop == AgentStop::BudgetExhausted
+            && self.turns == 1
+            && self.reply.as_ref().is_some_and(answered)
     }
 }

@@ -49,6 +49,8 @@ pub(crate) enum KnowledgeCommand {
         limit: u8,
     },
     /// Remove knowledge, or what is in it of a file or folder. The files themselves stay.
+    ///
+    /// What is in a folder that was added is taken in again by the next `knowledge add`, unless a `.gitignore` there names it.
     Remove {
         /// The name of the knowledge.
         name: String,
@@ -91,8 +93,21 @@ pub(crate) async fn run(
         }
         KnowledgeCommand::Remove { name, path } => {
             let removed = knowledge.remove(name, path.as_deref()).await?;
+            let left = path.as_deref().filter(|path| path.exists());
+            let returns = match left {
+                Some(path) => knowledge.is_within_added(name, path).await?,
+                None => false,
+            };
             let line = format!("{name}: {} removed", human::count(removed as u64, "document"));
-            output.give(&json!({"name": name, "removed": removed}), line)
+            output.give(&json!({"name": name, "removed": removed, "returns": returns}), line)?;
+            if let Some(path) = left.filter(|_| returns) {
+                output.note(&format!(
+                    "{} is in a folder that was added: the next `convoke knowledge add {name}` takes it in again, unless a \
+                     `.gitignore` there names it",
+                    path.display()
+                ));
+            }
+            Ok(())
         }
         KnowledgeCommand::ReadPdf => Ok(()),
     }

@@ -66,8 +66,6 @@ pub(crate) struct Watch<'a> {
     pub(crate) output: &'a mut Output,
     /// What the user was told, for the document at the end.
     pub(crate) notes: &'a mut Vec<String>,
-    /// What the user was told meanwhile.
-    pub(crate) told: &'a mut Vec<String>,
 }
 
 /// A question being answered.
@@ -235,7 +233,7 @@ impl Watch<'_> {
     fn note(&mut self, note: String) {
         self.display.step_aside();
         self.output.note(&note);
-        self.told.push(note);
+        self.notes.push(note);
     }
 
     fn give(&mut self, event: &Event) -> Result<(), Failure> {

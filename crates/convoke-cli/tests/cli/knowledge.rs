@@ -105,7 +105,12 @@ fn programs_get_json() {
     let shown = json(&["show", "handbook"]);
     assert_eq!(shown[1]["passages"], 1);
     assert!(shown[1]["read_at"].as_str().is_some_and(|time| time.ends_with('Z')), "{shown}");
-    assert_eq!(json(&["remove", "handbook"])["removed"], 3);
+    let part = json(&["remove", "handbook", "docs/notes.txt"]);
+    assert_eq!(part, serde_json::json!({"name": "handbook", "removed": 1, "returns": true}));
+    assert_eq!(json(&["add", "handbook"])["read"], 1, "it is in a folder that was added");
+    place.write("docs/.gitignore", "notes.txt\n");
+    assert_eq!(json(&["add", "handbook"])["removed"], 1, "what is said to last does");
+    assert_eq!(json(&["remove", "handbook", "docs"])["returns"], false);
 }
 
 #[test]

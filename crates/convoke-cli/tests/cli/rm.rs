@@ -51,6 +51,21 @@ fn a_suspended_or_idle_run_is_cancelled_for_good_and_its_questions_are_withdrawn
 }
 
 #[test]
+fn an_answer_that_was_given_stays_in_the_record_of_a_run_that_was_cancelled_before_it_went_on() {
+    let place = place();
+    assert!(place.convoke(&["answer", "refund-7", "--approve"]).status.success());
+    assert!(place.convoke(&["cancel", "refund-7"]).status.success());
+    let said = "approved (by ann), and the run ended before it";
+    for command in [["show", "refund-7"], ["replay", "refund-7"]] {
+        let told = stdout(&place.convoke(&command));
+        assert!(told.contains(said) && !told.contains("no longer asked"), "{command:?}: {told}");
+    }
+    let shown = document(&place.convoke(&["show", "refund-7", "--json"]));
+    let asked = shown["effects"].as_array().unwrap().iter().find(|effect| effect["kind"] == "ask").unwrap();
+    assert_eq!((&asked["unheard"][0]["by"], &asked["answer"]), (&json!("ann"), &json!(null)), "{asked}");
+}
+
+#[test]
 fn a_run_that_was_cancelled_for_good_is_not_resumed_but_forked() {
     let place = workshop(AGENTFILE);
     assert_eq!(place.convoke(&RUN).status.code(), Some(5));

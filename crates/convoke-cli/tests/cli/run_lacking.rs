@@ -56,3 +56,43 @@ fn a_goal_that_had_no_answer_at_its_limit_of_turns_names_the_key_that_allows_mor
     place.write("script.toml", script("Dug."));
     assert_eq!(place.convoke(&["resume", "x-1"]).status.code(), Some(0));
 }
+
+#[test]
+fn an_agent_of_a_graph_that_was_cut_short_is_named_in_the_result_also_within_another_graph() {
+    let script = "[[rule]]\nwhen.offers_tools = false\nreply = \"I could not finish.\"\n\n\
+        [[rule]]\nreply = { tool_calls = [{ name = \"ls\", arguments = { path = \".\" } }] }\n";
+    let place = place("", script);
+    let dig = "{id: dig, type: agent, config: {prompt: go, tool_names: [ls], max_turns: 2}}";
+    place.write(
+        "flow.graph.yaml",
+        format!(
+            "name: flow\nentry: inner\ngraphs:\n  below: {{name: below, entry: dig, nodes: [{dig}]}}\n\
+             nodes:\n  - {{id: inner, type: graph, config: {{graph: below}}}}\n  - {dig}\n  - {{id: out, type: answer}}\n\
+             edges: [{{from: inner, to: dig}}, {{from: dig, to: out}}]\n"
+        ),
+    );
+    let run = ["run", "flow.graph.yaml", "--quiet", "--output", "json", "-m", "scripted/script.toml"];
+    let ran = place.convoke(&run);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let reason = "it reached its limit of 2 turns";
+    assert_eq!(document(&ran)["cut_short"], json!({"dig": reason, "inner/dig": reason}));
+    assert!(stderr(&ran).contains(&format!("`inner/dig` was cut short: {reason}")), "{}", stderr(&ran));
+    place.write("one.graph.yaml", format!("name: one\nentry: dig\nnodes:\n  - {dig}\n"));
+    let ran = place.convoke(&[
+        "run",
+        "one.graph.yaml",
+        "--quiet",
+        "--output",
+        "json",
+        "-m",
+        "scripted/script.toml",
+        "--budget",
+        "1 calls",
+    ]);
+    assert_eq!(
+        document(&ran)["cut_short"],
+        json!({"dig": "what it may use was used up"}),
+        "{}",
+        stderr(&ran)
+    );
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentResult, AgentStop};
 use convoke_core::{
-    Error, FinishReason, Message, Model, ModelRequest, Role, Scope, ToolCall, Toolset, Transcript, Visibility,
+    Error, Message, Model, ModelRequest, Role, Scope, ToolCall, Toolset, Transcript, Visibility,
 };
 
 use super::called_tools::{CalledTools, merge};
@@ -145,7 +145,7 @@ impl Worker<'_> {
             tools_called(&result, &mut product.tools);
             product.text = result.text();
             product.incomplete = incomplete(&result);
-            product.unhindered = is_unhindered(&result);
+            product.unhindered = result.is_unhindered();
             if result.stop == AgentStop::BudgetExhausted && product.text.trim().is_empty() && turns.turns > 0
             {
                 // There is nothing to end with. It fails as whatever needs more than there is; a run that is resumed with
@@ -303,32 +303,14 @@ fn tools_called(result: &AgentResult, tools: &mut Vec<String>) {
     }
 }
 
-/// Whether an agent that a budget left no more than one turn wanted no more than that.
-fn is_unhindered(result: &AgentResult) -> bool {
-    let answered = result
-        .reply
-        .as_ref()
-        .is_some_and(|reply| reply.finish != FinishReason::Length && reply.tool_calls().is_empty());
-    result.stop == AgentStop::BudgetExhausted && result.turns == 1 && answered
-}
-
-/// Why an agent's work was cut short, if it was.
+/// Why an agent's work was cut short, if it was. Supervisors were told this in these words, which a journal knows again.
 fn incomplete(result: &AgentResult) -> Option<String> {
-    let turns = result.turns;
-    Some(match result.stop {
-        AgentStop::Complete => return None,
-        AgentStop::MaxTurns => out_of_turns(turns),
-        AgentStop::TimedOut => "its time was up".to_owned(),
-        AgentStop::BudgetExhausted => "what it may use was used up".to_owned(),
-        AgentStop::Looping => "it kept making the same call".to_owned(),
-        AgentStop::Rejected => "every call it wanted to make was rejected".to_owned(),
-        AgentStop::ClientToolCalls => {
-            let calls: Vec<&str> = result.pending_calls.iter().map(|call| call.name.as_str()).collect();
-            format!(
-                "it wants tools called that the client executes, and a goal has no client: {}",
-                calls.join(", ")
-            )
-        }
-        other => format!("it stopped: {other}"),
-    })
+    if result.stop != AgentStop::ClientToolCalls {
+        return result.cut_short();
+    }
+    let calls: Vec<&str> = result.pending_calls.iter().map(|call| call.name.as_str()).collect();
+    Some(format!(
+        "it wants tools called that the client executes, and a goal has no client: {}",
+        calls.join(", ")
+    ))
 }

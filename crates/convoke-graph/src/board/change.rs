@@ -15,11 +15,22 @@ pub(crate) struct Difference {
     pub(super) channels: BTreeMap<Arc<str>, ChannelChange>,
 }
 
-/// What happened to a variable; `None` where it is not there.
+/// What was written to a variable; `None` where it is not there. A value that was written and is what it was before is in the same
+/// place in both.
 #[derive(Debug, Clone)]
 pub(crate) struct VarChange {
     pub(super) before: Option<Arc<Value>>,
     pub(super) after: Option<Arc<Value>>,
+}
+
+impl VarChange {
+    /// Whether the variable is not what it was.
+    pub(super) fn is_difference(&self) -> bool {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => !Arc::ptr_eq(before, after),
+            _ => true,
+        }
+    }
 }
 
 /// What happened to a channel.
@@ -37,8 +48,10 @@ impl Difference {
         if !Arc::ptr_eq(&before.vars, &after.vars) {
             for (key, value) in &*after.vars {
                 let old = before.vars.get(key);
-                if !old.is_some_and(|old| Arc::ptr_eq(old, value) || old == value) {
-                    let change = VarChange { before: old.cloned(), after: Some(Arc::clone(value)) };
+                if !old.is_some_and(|old| Arc::ptr_eq(old, value)) {
+                    let same = old.filter(|old| *old == value);
+                    let change =
+                        VarChange { before: old.cloned(), after: Some(Arc::clone(same.unwrap_or(value))) };
                     found.vars.insert(Arc::clone(key), change);
                 }
             }
@@ -59,7 +72,7 @@ impl Difference {
 
     /// Makes the same changes to another board.
     pub(super) fn apply(&self, board: &mut Board) {
-        for (key, change) in &self.vars {
+        for (key, change) in self.vars.iter().filter(|(_, change)| change.is_difference()) {
             match &change.after {
                 Some(value) => {
                     Arc::make_mut(&mut board.vars).insert(Arc::clone(key), Arc::clone(value));

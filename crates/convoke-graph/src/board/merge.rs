@@ -4,6 +4,9 @@
 //! branch only. Of two branches, those changes count as made side by side that the other has not: a change of one variable by both
 //! is a conflict, unless they agree or a reducer says what becomes of it. Everything else of either is kept. This needs no fork to
 //! have its join: branches may meet in any order, and some never.
+//!
+//! Who writes to a variable what it was before changes nothing, and conflicts with nobody; but where a reducer judges what branches
+//! wrote (`all`, `max`, `last`), it has said something, and that counts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -52,10 +55,17 @@ pub struct MergeConflict {
 
 fn remedy(what: &str, key: &str, rule: &Option<(&str, &str)>) -> String {
     match rule {
-        Some((rule, values)) => format!(
-            "The rule `{rule}` under `merge` puts {values} together, and what they wrote is something else (or less than there \
-             was before): have them write {values}, or choose another rule for `{key}`"
+        Some((rule @ "append", values)) => format!(
+            "The rule `{rule}` under `merge` puts {values} together that go on from what was there before, and one of theirs does not: \
+             have them add to `{key}`, or choose another rule for it, `union` for instance"
         ),
+        Some((rule, values)) => {
+            let beyond = if *rule == "sum" { ", or the sum is more than whole numbers reach to" } else { "" };
+            format!(
+                "The rule `{rule}` under `merge` puts {values} together, and what they wrote is something else{beyond}: have them \
+                 write {values}, or choose another rule for `{key}`"
+            )
+        }
         None if what == "channel" => "Let one of them write to a channel of its own".to_owned(),
         None => {
             format!("Give them different names to write to, or say under `merge` what becomes of `{key}`")
@@ -114,7 +124,7 @@ impl<'a> Merging<'a> {
         let others: HashSet<u64> = history.iter().map(|change| change.id).collect();
         let theirs: Vec<&Arc<Change>> =
             history.iter().filter(|change| !self.known.contains(&change.id)).collect();
-        let writes = last_writes(&theirs);
+        let writes = last_writes(&theirs, self.reducer);
         // A comment belongs to the decision that counts.
         let decided =
             |written: &Option<Arc<Value>>| written.as_ref().and_then(|v| v.as_str().map(str::to_owned));
@@ -173,8 +183,10 @@ impl<'a> Merging<'a> {
     fn remember(&mut self, change: Arc<Change>) {
         let place = self.history.len();
         self.known.insert(change.id);
-        for key in change.difference.vars.keys() {
-            self.writes.entry(Arc::clone(key)).or_default().push(place);
+        for (key, written) in &change.difference.vars {
+            if (self.reducer)(key).counts(written) {
+                self.writes.entry(Arc::clone(key)).or_default().push(place);
+            }
         }
         for (name, written) in &change.difference.channels {
             self.said.entry(Arc::clone(name)).or_default().push(place);
@@ -260,9 +272,10 @@ impl<'a> Merging<'a> {
 
 type LastWrites<'a> = BTreeMap<&'a Arc<str>, (&'a Arc<str>, &'a Option<Arc<Value>>)>;
 
-fn last_writes<'a>(changes: &[&'a Arc<Change>]) -> LastWrites<'a> {
+fn last_writes<'a>(changes: &[&'a Arc<Change>], reducer: &dyn Fn(&str) -> Reducer) -> LastWrites<'a> {
     let writes = changes.iter().flat_map(|change| {
-        change.difference.vars.iter().map(move |(key, written)| (key, (&change.node, &written.after)))
+        change.difference.vars.iter().map(move |(key, written)| (key, written, &change.node))
     });
-    writes.collect()
+    let counted = writes.filter(|(key, written, _)| reducer(key).counts(written));
+    counted.map(|(key, written, node)| (key, (node, &written.after))).collect()
 }

@@ -37,6 +37,8 @@ pub(crate) const USAGE: &str = "__usage";
 pub const INTERRUPTED_NODE: &str = "__interrupted_node";
 /// What people decided, by the nodes that asked.
 pub(crate) const APPROVALS: &str = "approvals";
+/// The agents that were cut short, by their nodes, and why.
+pub const CUT_SHORT: &str = "__cut_short";
 /// How many nodes ran before, as conditions see it.
 pub(crate) const ITERATIONS: &str = "__iterations";
 
@@ -150,12 +152,10 @@ impl Board {
         Ok(())
     }
 
-    /// Writes a variable, the engine's too.
+    /// Writes a variable, the engine's too. Whoever writes what was there before has written it all the same, which the new place
+    /// of the value says.
     pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
         let value = value.into();
-        if self.get(key) == Some(&value) {
-            return;
-        }
         let vars = Arc::make_mut(&mut self.vars);
         match vars.get_mut(key) {
             // A value that no other board has is replaced where it is.
@@ -296,6 +296,24 @@ impl Board {
         let total = self.usage() + used;
         if let Ok(value) = serde_json::to_value(total) {
             self.put(USAGE, value);
+        }
+    }
+
+    /// The agents that were cut short, by their nodes, and why.
+    #[must_use]
+    pub fn cut_short(&self) -> BTreeMap<String, String> {
+        self.typed(CUT_SHORT).unwrap_or_default()
+    }
+
+    /// Keeps why the agent of a node was cut short, or that it was not, this time.
+    pub(crate) fn note_cut_short(&mut self, node: &str, reason: Option<String>) {
+        let mut all = self.cut_short();
+        let changes = match reason {
+            Some(reason) => all.insert(node.to_owned(), reason.clone()) != Some(reason),
+            None => all.remove(node).is_some(),
+        };
+        if changes {
+            self.put(CUT_SHORT, serde_json::to_value(all).unwrap_or_default());
         }
     }
 

@@ -1,13 +1,15 @@
 //! Reducers: what becomes of a variable that several branches have written.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{APPROVALS, INTERRUPTED_NODE, TOOL_CALLS, USAGE};
+use super::change::VarChange;
+use super::{APPROVALS, CUT_SHORT, INTERRUPTED_NODE, TOOL_CALLS, USAGE};
 
 /// The ways to put together the values that branches gave the same variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +48,7 @@ impl Reducer {
             USAGE | "usage" => Some(Self::Sum),
             TOOL_CALLS | "agent_steps" => Some(Self::Append),
             "tool_pending" => Some(Self::Any),
-            APPROVALS => Some(Self::Object),
+            APPROVALS | CUT_SHORT => Some(Self::Object),
             // `approved` is the least of its values: only what everybody approved is.
             "approval_status" => Some(Self::Max),
             "approval_request" | "approval_comment" | INTERRUPTED_NODE => Some(Self::Last),
@@ -72,6 +74,22 @@ impl Reducer {
     /// Whether two branches that come to the same value have each added to it.
     pub(crate) fn accumulates(self) -> bool {
         matches!(self, Self::Append | Self::Sum)
+    }
+
+    /// Whether what was written takes part. Where values are judged, everybody who wrote one is heard; where what was added is put
+    /// together, and where two changes are a conflict, only who changed something.
+    pub(super) fn counts(self, written: &VarChange) -> bool {
+        match self {
+            Self::Error | Self::Append | Self::Sum => written.is_difference(),
+            Self::First
+            | Self::Last
+            | Self::Min
+            | Self::Max
+            | Self::Any
+            | Self::All
+            | Self::Union
+            | Self::Object => true,
+        }
     }
 
     /// Puts two values together; `None` if that cannot be done with such values.
@@ -105,7 +123,7 @@ impl Reducer {
                 let Value::Object(mut entries) = first else { return None };
                 let old = before.and_then(Value::as_object);
                 for (name, value) in second.as_object()? {
-                    if old.and_then(|old| old.get(name)) != Some(value) {
+                    if old.and_then(|old| old.get(name)) != Some(value) || !entries.contains_key(name) {
                         entries.insert(name.clone(), value.clone());
                     }
                 }
@@ -131,6 +149,7 @@ fn summed(before: Option<&Value>, first: &Value, second: &Value) -> Option<Value
             for (name, value) in second {
                 let before = old.and_then(|old| old.get(name));
                 let sum = match first.get(name) {
+                    Some(other) if other.is_number() && value.is_number() => summed(before, other, value)?,
                     Some(other) => summed(before, other, value).unwrap_or_else(|| value.clone()),
                     None => value.clone(),
                 };
@@ -140,12 +159,10 @@ fn summed(before: Option<&Value>, first: &Value, second: &Value) -> Option<Value
         }
         (Value::Number(first), Value::Number(second)) => {
             let before = before.and_then(Value::as_number);
-            let whole = || {
-                let sum = first.as_i64()?.checked_add(second.as_i64()?)?;
-                sum.checked_sub(before.map_or(Some(0), Number::as_i64)?)
-            };
+            let whole = || Some(whole(first)? + whole(second)? - before.map_or(Some(0), whole)?);
             if let Some(sum) = whole() {
-                return Some(sum.into());
+                // Rounded, it would be another number.
+                return Number::from_i128(sum).map(Value::Number);
             }
             let sum = first.as_f64()? + second.as_f64()? - before.map_or(Some(0.0), Number::as_f64)?;
             Number::from_f64(sum).map(Value::Number)
@@ -157,12 +174,26 @@ fn summed(before: Option<&Value>, first: &Value, second: &Value) -> Option<Value
 
 fn least(first: &Value, second: &Value, wanted_least: bool) -> Option<Value> {
     let is_less = match (first, second) {
-        (Value::Number(first), Value::Number(second)) => match (first.as_i64(), second.as_i64()) {
+        (Value::Number(first), Value::Number(second)) => match (whole(first), whole(second)) {
             (Some(first), Some(second)) => first <= second,
-            _ => first.as_f64()? <= second.as_f64()?,
+            (Some(first), None) => before_point(first, second.as_f64()?).is_le(),
+            (None, Some(second)) => before_point(second, first.as_f64()?).is_ge(),
+            (None, None) => first.as_f64()? <= second.as_f64()?,
         },
         (Value::String(first), Value::String(second)) => first <= second,
         _ => return None,
     };
     Some(if is_less == wanted_least { first.clone() } else { second.clone() })
+}
+
+fn whole(number: &Number) -> Option<i128> {
+    number.as_i128()
+}
+
+/// How a whole number compares with one that has a point, exactly.
+fn before_point(whole: i128, number: f64) -> Ordering {
+    // Far beyond what whole numbers of JSON reach this stands at the end of its range, which is as good.
+    #[expect(clippy::cast_possible_truncation, reason = "the rest is compared after it")]
+    let cut = number.trunc() as i128;
+    whole.cmp(&cut).then(0.0.partial_cmp(&number.fract()).unwrap_or(Ordering::Equal))
 }

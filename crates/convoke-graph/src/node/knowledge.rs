@@ -20,7 +20,7 @@ pub(super) struct Knowledge(Arc<GraphEquipment>);
 pub(super) struct KnowledgeConfig {
     /// The question; the variable `query` unless said otherwise.
     query: Option<String>,
-    /// Where to search; everywhere unless said otherwise.
+    /// The collection that is searched. It may be left out if there is only one.
     #[serde(default)]
     dataset: String,
     /// At most so many passages; 5 unless said otherwise.

@@ -1,8 +1,11 @@
 //! The `script` node: JavaScript in a sandbox, as a function of the board.
 //!
-//! A script is given the variables and gives them back changed. It has no clock, no chance, no files and no network, so it gives the
+//! A script is given the variables that it asks for, and what it sets is written; no other variable passes through JavaScript, which
+//! has no whole numbers beyond 2⁵³ and no difference between 1 and 1.0. It has no clock, no chance, no files and no network, so it gives the
 //! same every time and is not written down. Time and memory are limited.
 
+#[cfg(feature = "script")]
+mod given;
 #[cfg(feature = "script")]
 mod javascript;
 #[cfg(feature = "script")]
@@ -22,6 +25,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+#[cfg(feature = "script")]
+use self::given::Given;
 use super::{NodeCall, NodeSite, Ports, Typed};
 use crate::Board;
 #[cfg(feature = "script")]
@@ -146,15 +151,14 @@ impl Engine {
         more: &[(&str, Value)],
     ) -> Result<Map<String, Value>, Error> {
         let Self(()) = self;
-        let mut vars = board.to_object();
-        let before = vars.clone();
-        vars.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-        let input = serde_json::json!({"vars": vars, "config": config}).to_string();
+        let mut given = board.clone();
+        more.iter().for_each(|(key, value)| given.put(key, value.clone()));
+        let given = Given { vars: given, config };
         let stop = StopOnDrop::default();
         let stopped = Arc::clone(&stop.0);
         // A script may compute for as long as it is allowed to, which is no work for a thread that others wait for.
         let done = tokio::task::spawn_blocking(move || {
-            runaway::within_time(move |is_over| javascript::run(&source, input, is_over), stopped)
+            runaway::within_time(move |is_over| javascript::run(&source, given, is_over), stopped)
         });
         let made = done.await.map_err(Error::failed)?.map_err(Error::permanent)?;
         let made: Made = serde_json::from_str(&made)?;
@@ -164,15 +168,14 @@ impl Engine {
         if let Some(message) = made.error {
             return Err(GraphFault::error(format!("the script says: {message}")));
         }
-        let (own, vars): (Map<_, _>, Map<_, _>) =
-            made.vars.into_iter().partition(|(key, _)| key.starts_with("__iteration_"));
-        for key in before.keys().filter(|key| !vars.contains_key(*key)) {
+        let Written { vars, removed } = made.made.unwrap_or_default();
+        let is_own = |key: &str| key.starts_with("__iteration_");
+        let (own, vars): (Map<_, _>, Map<_, _>) = vars.into_iter().partition(|(key, _)| is_own(key));
+        for key in removed.iter().filter(|key| !is_own(key)) {
             board.remove(key)?;
         }
         for (key, value) in vars {
-            if before.get(&key) != Some(&value) {
-                board.set(&key, value)?;
-            }
+            board.set(&key, value)?;
         }
         Ok(own)
     }
@@ -181,11 +184,19 @@ impl Engine {
 #[cfg(feature = "script")]
 #[derive(Deserialize)]
 struct Made {
-    vars: Map<String, Value>,
+    /// Nothing if it did not come to an end.
+    made: Option<Written>,
     /// What it said with `signal.error`.
     error: Option<String>,
     /// What went wrong in it.
     fault: Option<String>,
+}
+
+#[cfg(feature = "script")]
+#[derive(Deserialize, Default)]
+struct Written {
+    vars: Map<String, Value>,
+    removed: Vec<String>,
 }
 
 /// Tells a script to stop once nobody waits for it.

@@ -25,6 +25,9 @@ fn graph_named(site: &NodeSite<'_>) -> Result<Graph, String> {
 async fn answer_of(graph: &Graph, mut board: Board, call: &mut NodeCall<'_>) -> Result<Value, Error> {
     call.scope.run(graph, &mut board).await?;
     call.board.add_usage(board.usage());
+    for (node, reason) in board.cut_short() {
+        call.board.note_cut_short(&format!("{}/{node}", call.id), Some(reason));
+    }
     Ok(graph.answer(&board))
 }
 

@@ -423,7 +423,7 @@ async fn a_script_ends_in_time_within_functions_of_the_engine_too() {
 async fn what_a_script_cannot_write_is_an_error_and_what_promises_write_is_kept() {
     let run = |source: &str| {
         let made = one("script", json!({"source": source}));
-        async move { Home::new().run(made, json!({})).await.completed() }
+        async move { Home::new().run(made, json!({"list": []})).await.completed() }
     };
     for (source, said) in [
         ("board.setVar('f', () => 1)", "variable `f` cannot be kept: there is a function"),
@@ -432,6 +432,19 @@ async fn what_a_script_cannot_write_is_an_error_and_what_promises_write_is_kept(
         ("board.setVar('f', new Map([[1, 2]]))", "there is a Map; write Array.from"),
         ("board.setVar('f', 12n)", "there is a BigInt"),
         ("board.setVar('f', Promise.resolve(1))", "there is a promise; write to the variable in its `then`"),
+        ("board.setVar('f', {found: /x/})", "variable `f` cannot be kept: there is a RegExp"),
+        ("board.setVar('f', [new RangeError('far')])", "there is an Error; write String"),
+        ("board.setVar('f', new WeakRef({}))", "there is a WeakRef"),
+        ("board.setVar('f', new Uint8Array(2))", "there is a Uint8Array; write Array.from"),
+        ("const f = board.getVar('list'); f.push(/x/)", "variable `list` cannot be kept: there is a RegExp"),
+        (
+            "let f = 1; for (let n = 0; n < 101; n++) f = [f]; board.setVar('f', f)",
+            "lists and objects in it stand more than 100 deep",
+        ),
+        (
+            "let f = 1; for (let n = 0; n < 2000; n++) f = [f]; board.setVar('f', f)",
+            "lists and objects in it stand more than 100 deep",
+        ),
         ("Promise.resolve().then(() => { throw new Error('late') })", "a promise failed: Error: late"),
         ("(async () => { await null; throw 'later' })()", "a promise failed: later"),
     ] {
@@ -442,6 +455,11 @@ async fn what_a_script_cannot_write_is_an_error_and_what_promises_write_is_kept(
     assert_eq!(board.get("n"), Some(&json!(2)));
     let board = run("(async () => { await null; board.setVar('n', 3); signal.done() })()").await.unwrap();
     assert_eq!(board.get("n"), Some(&json!(3)));
+    let board =
+        run("board.setVar('n', Object.assign(Object.create(null), {a: [1, null, 'x', new String('y')]}))")
+            .await
+            .unwrap();
+    assert_eq!(board.get("n"), Some(&json!({"a": [1, null, "x", "y"]})));
     let handled =
         "const p = Promise.reject(new Error('x')); p.catch((error) => board.setVar('n', error.message))";
     assert_eq!(run(handled).await.unwrap().text("n"), "x");
@@ -472,6 +490,62 @@ async fn half_a_character_in_a_variable_is_said_with_where_it_is() {
 
 #[cfg(feature = "script")]
 #[tokio::test]
+async fn a_script_writes_what_it_sets_and_leaves_everything_else_as_it_is() {
+    let vars = json!({"id": 9_007_199_254_740_993_u64, "least": i64::MIN, "point": 1.0, "list": [1, {"in": [2.0]}], "gone": 1});
+    let run = |source: &str| {
+        let (made, vars) = (one("script", json!({"source": source})), vars.clone());
+        async move { Home::new().run(made, vars).await.completed() }
+    };
+    let source = "board.setVar('q', board.getVar('point') + 1); board.getVar('list')[1].in.push(3); board.deleteVar('gone'); \
+        board.setVar('had', [board.hasVar('gone'), board.hasVar('q'), board.hasVar('nope'), board.getVar('gone')])";
+    let board = run(source).await.unwrap();
+    for (name, value) in [
+        ("id", Some(&vars["id"])),
+        ("least", Some(&vars["least"])),
+        ("point", Some(&vars["point"])),
+        ("q", Some(&json!(2))),
+        ("list", Some(&json!([1, {"in": [2, 3]}]))),
+        ("gone", None),
+        ("had", Some(&json!([false, true, false, null]))),
+    ] {
+        assert_eq!(board.get(name), value, "{name}");
+    }
+    let board = run("board.getVar('list').map((one) => one)").await.unwrap();
+    assert_eq!(board.get("list"), Some(&vars["list"]), "what is only read stays what it was");
+    for source in ["board.setVar('q', board.getVar('id'))", "board.getVars()", "board.getVar('least')"] {
+        let error = run(source).await.unwrap_err().to_string();
+        assert!(
+            error.contains("whole number") && error.contains("JavaScript cannot hold exactly"),
+            "{source}: {error}"
+        );
+    }
+    let mut made = graph(
+        json!([passes("z"), {"id": "s", "type": "script", "config": {"source": "board.setVar('q', 1)"}}, writes("b", json!({"id": 5})), passes("join")]),
+        &[("z", "s"), ("z", "b"), ("s", "join"), ("b", "join")],
+    );
+    let board = Home::new().done(made.clone(), json!({"id": vars["id"]})).await;
+    assert_eq!(board.get("id"), Some(&json!(5)), "what a script does not touch is no conflict");
+    made["merge"] = json!({"id": "max"});
+    made["nodes"][1]["config"]["source"] = json!("board.setVar('id', board.getVar('id'))");
+    let board = Home::new().done(made, json!({"id": 7})).await;
+    assert_eq!(board.get("id"), Some(&json!(7)), "what it sets counts, whatever it was before");
+    let each = one("iteration", json!({"body_script": "board.setVar('__iteration_result', 1)"}));
+    let board = Home::new().done(each, json!({"items": [vars["id"]]})).await;
+    assert_eq!(board.get("items"), Some(&json!([vars["id"]])));
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
+async fn a_script_is_given_only_the_variables_that_it_asks_for() {
+    let large = "x".repeat(8 << 20);
+    let vars = json!({"a": large, "b": large, "c": large, "d": large, "n": 1});
+    let made = one("script", json!({"source": "board.setVar('n', board.getVar('n') + 1)"}));
+    let board = Home::new().done(made, vars).await;
+    assert_eq!(board.get("n"), Some(&json!(2)), "all of them are more than it may hold");
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
 async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
     let source = "const x = 1;\nfunction f() { return board.getVar('nope').length }\nboard.setVar('r', f())";
     let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;
@@ -484,7 +558,10 @@ async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
     assert!(error.contains("the script failed: {\"code\":1}"), "{error}");
     let all = "const a = []; for (;;) { a.push(new Array(10000).fill('x')) }";
     let error = Home::new().failed(one("script", json!({"source": all})), json!({})).await;
-    assert!(error.contains("needs more than 64 MiB"), "{error}");
+    assert!(
+        error.contains("needs more than 64 MiB, with the variables that it asks the board for"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -512,6 +589,26 @@ async fn approvals_side_by_side_belong_to_their_nodes_and_meet_without_a_conflic
             "{decided}"
         );
         assert_eq!(board.get("approval_decision"), None, "no document names it");
+    }
+}
+
+#[tokio::test]
+async fn who_rejects_again_what_they_rejected_before_is_not_passed_over() {
+    for (answers, comment) in
+        [([Answer::approve(), Answer::reject("no")], "no"), ([Answer::reject("no"), Answer::approve()], "no")]
+    {
+        let before = writes("fork", json!({"approval_status": "rejected", "approval_comment": "no"}));
+        let made = graph(
+            json!([before, {"id": "first", "type": "approval"}, {"id": "second", "type": "approval"}, passes("join")]),
+            &[("fork", "first"), ("fork", "second"), ("first", "join"), ("second", "join")],
+        );
+        let home = Home::new();
+        let outcome = home.run(made.clone(), json!({})).await;
+        for (answer, path) in answers.into_iter().zip(["test/first", "test/second"]) {
+            home.answer_at(&outcome.run, path, answer).await;
+        }
+        let board = home.resume(made, &outcome.run).await.completed().unwrap();
+        assert_eq!((board.text("approval_status"), board.text("approval_comment")), ("rejected", comment));
     }
 }
 

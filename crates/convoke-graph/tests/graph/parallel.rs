@@ -149,6 +149,61 @@ async fn reducers_put_values_together() {
 }
 
 #[tokio::test]
+async fn a_rule_hears_a_branch_that_wrote_what_was_there_before() {
+    let start = json!({"ok": false, "some": true, "best": 5, "least": 1, "pick": 1, "late": 1, "each": [1], "names": {"o": 1}, "plain": 1, "total": 3});
+    let yes = json!({"ok": true, "some": false, "best": 2, "least": 4, "pick": 1, "late": 2, "each": [2], "names": {"n": 2}, "plain": 7, "total": 5});
+    let no = json!({"ok": false, "some": true, "best": 5, "least": 1, "pick": 3, "late": 1, "each": [1], "names": {"o": 1}, "plain": 1, "total": 3});
+    let mut made = fork(writes("a", yes), writes("b", no));
+    made["nodes"][0] = writes("start", start);
+    made["merge"] = json!({"ok": "all", "some": "any", "best": "max", "least": "min", "pick": "first", "late": "last",
+        "each": "union", "names": "object", "total": "sum"});
+    let board = Home::new().done(made, json!({})).await;
+    let expected = json!({"ok": false, "some": true, "best": 5, "least": 1, "pick": 1, "late": 1, "each": [2, 1],
+        "names": {"n": 2, "o": 1}, "plain": 7, "total": 5});
+    assert_eq!(
+        Value::Object(board.to_object()),
+        expected,
+        "without a rule, what changes nothing is no conflict"
+    );
+}
+
+#[tokio::test]
+async fn numbers_that_branches_wrote_are_compared_exactly_and_not_rounded_where_they_are_added() {
+    let merged = |rule: &str, a: Value, b: Value| {
+        let mut made = fork(writes("a", json!({"k": a})), writes("b", json!({"k": b})));
+        made["merge"] = json!({"k": rule});
+        async move { Home::new().run(made, json!({})).await.completed() }
+    };
+    let (exact, rounded) = (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992.0));
+    for (rule, a, b, expected) in [
+        ("max", &exact, &rounded, &exact),
+        ("max", &rounded, &exact, &exact),
+        ("min", &exact, &rounded, &rounded),
+        ("min", &json!(u64::MAX), &json!(-1.5), &json!(-1.5)),
+        ("max", &json!(-1), &json!(-1.5), &json!(-1)),
+        ("sum", &json!(i64::MAX), &json!(1), &json!(1_u64 << 63)),
+    ] {
+        let board = merged(rule, a.clone(), b.clone()).await.unwrap();
+        assert_eq!(board.get("k"), Some(expected), "{rule} of {a} and {b}");
+    }
+    for [a, b] in [[json!(u64::MAX), json!(1)], [json!({"x": u64::MAX}), json!({"x": 1})]] {
+        let error = merged("sum", a, b).await.unwrap_err().to_string();
+        assert!(error.contains("more than whole numbers reach to"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn lists_that_do_not_go_on_from_what_was_there_are_told_apart_from_what_is_no_list() {
+    let mut made = fork(writes("a", json!({"k": [1, 2]})), writes("b", json!({"k": [3]})));
+    made["merge"] = json!({"k": "append"});
+    let error = Home::new().failed(made, json!({"k": [1]})).await;
+    assert!(
+        error.contains("go on from what was there before, and one of theirs does not: have them add to `k`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn a_union_of_long_lists_has_each_item_once() {
     let list = |from: u32| (from..from + 20_000).map(|n| json!({"n": n})).collect::<Vec<_>>();
     let mut made = fork(writes("a", json!({"k": list(0)})), writes("b", json!({"k": list(10_000)})));

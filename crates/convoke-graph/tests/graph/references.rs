@@ -40,6 +40,9 @@ async fn flowcraft_105_what_is_not_there_is_an_error_that_says_where() {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(resolved(json!("${board.a.b}"), json!({"a": 1})).await.is_err());
+    let error = resolved(json!("${board.a.b}"), json!({"a": {"b": null}})).await.unwrap_err();
+    assert!(error.contains("`a.b` is null; write `${board.a.b:null}`"), "{error}");
+    assert_eq!(resolved(json!("${board.a:null}"), json!({"a": null})).await.unwrap(), Value::Null);
 }
 
 #[tokio::test]

@@ -29,6 +29,9 @@ pub struct EffectView<'a> {
     #[serde(flatten)]
     detail: DetailView<'a>,
     error: Option<ErrorView<'a>>,
+    /// Answers that came, and that the run ended before it went on with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unheard: Vec<AnswerView<'a>>,
 }
 
 impl<'a> EffectView<'a> {
@@ -55,6 +58,7 @@ impl<'a> EffectView<'a> {
             duration_seconds: history.duration(current).map(seconds),
             detail: DetailView::new(effect, current, prompts),
             error: current.error.as_ref().map(ErrorView::from),
+            unheard: history.unheard(effect).iter().map(AnswerView::from).collect(),
         }
     }
 }
@@ -75,12 +79,15 @@ pub struct EntryView<'a> {
     #[serde(flatten)]
     detail: Option<DetailView<'a>>,
     error: Option<ErrorView<'a>>,
+    /// Answers that came, and that the run ended before it went on with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unheard: Vec<AnswerView<'a>>,
 }
 
 impl<'a> EntryView<'a> {
     /// An entry. What calls of models were told is told once: by the first in the order in which entries are given.
     #[must_use]
-    pub fn new(history: &History, moment: &TimelineEntry<'a>, prompts: &mut PromptDeltas<'_>) -> Self {
+    pub fn new(history: &'a History, moment: &TimelineEntry<'a>, prompts: &mut PromptDeltas<'_>) -> Self {
         let TimelineEntry { effect, attempt, .. } = *moment;
         let is_end = moment.phase == Phase::Finished;
         let detail = match moment.phase {
@@ -101,6 +108,7 @@ impl<'a> EntryView<'a> {
             duration_seconds: history.duration(attempt).filter(|_| is_end).map(seconds),
             detail,
             error: attempt.error.as_ref().filter(|_| is_end).map(ErrorView::from),
+            unheard: history.unheard(effect).iter().map(AnswerView::from).collect(),
         }
     }
 }

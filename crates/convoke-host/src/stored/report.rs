@@ -65,7 +65,7 @@ struct RunDocument<'a, E> {
     unconverged: &'a BTreeMap<String, u32>,
     /// Outputs that were declared and did not come, by the goal that was to give them.
     missing: &'a BTreeMap<String, Vec<String>>,
-    /// Goals that a limit was the end of, and which.
+    /// Goals and nodes that a limit was the end of, and which.
     cut_short: &'a BTreeMap<String, String>,
     skipped: &'a [String],
     /// What it waits for.
@@ -243,7 +243,7 @@ impl StoredRuns {
                 None => format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts"),
             },
             (RunStatus::TimedOut, _) if is_the_files => format!(
-                "go on with `{resume}`; if a TIMEOUT of the file is too short, change it there and add `--changed-file`"
+                "go on with `{resume}`; if a time limit of the file is too short, change it there and add `--changed-file`"
             ),
             (RunStatus::TimedOut, _) => {
                 format!("go on with more: `{resume} --timeout TIME`; the time it was at work so far counts")

@@ -16,7 +16,7 @@ use html5ever::tokenizer::{
 };
 use url::Url;
 
-use self::elements::{ElementRole, raw};
+use self::elements::{ElementRole, ImpliedEnd, implied_end, raw};
 use self::writer::Writer;
 use super::WebError;
 use crate::blocking::CancelFlag;
@@ -84,7 +84,9 @@ fn pass(
     }
     tokenizer.end();
     let state = tokenizer.sink.0.into_inner();
-    let rest = state.skipping.is_some_and(|skipping| skipping.part != ElementRole::Unreadable);
+    // A paragraph may end with the page.
+    let is_over = |skipping: &Skipping| skipping.part == ElementRole::Unreadable || &*skipping.name == "p";
+    let rest = state.skipping.is_some_and(|skipping| !is_over(&skipping));
     let missing = OmittedText { surroundings: state.surroundings, rest };
     Ok((state.writer.finish(), missing))
 }
@@ -103,6 +105,36 @@ struct Skipping {
     name: html5ever::LocalName,
     depth: usize,
     part: ElementRole,
+    /// What ends it besides its end.
+    implied_end: Option<ImpliedEnd>,
+}
+
+/// Where a tag stands to an element that is left out.
+enum TagPlace {
+    Within,
+    Last,
+    Behind,
+}
+
+impl Skipping {
+    fn place(&mut self, tag: &Tag) -> TagPlace {
+        let is_among = |names: &[&str]| names.contains(&&*tag.name);
+        let (is_start, is_outermost) = (tag.kind == TagKind::StartTag, self.depth == 1);
+        match self.implied_end {
+            Some(_) if is_outermost && !is_start && tag.name == self.name => self.depth = 0,
+            Some(end) if is_outermost && is_among(if is_start { end.next } else { end.outer }) => {
+                return TagPlace::Behind;
+            }
+            Some(end) if is_among(end.containers) => {
+                self.depth = if is_start { self.depth + 1 } else { self.depth - 1 };
+                return if self.depth == 0 { TagPlace::Behind } else { TagPlace::Within };
+            }
+            None if tag.name == self.name && !is_start => self.depth -= 1,
+            None if tag.name == self.name && !tag.self_closing => self.depth += 1,
+            _ => {}
+        }
+        if self.depth == 0 { TagPlace::Last } else { TagPlace::Within }
+    }
 }
 
 impl TokenSink for Sink {
@@ -123,17 +155,11 @@ impl TokenSink for Sink {
 
 impl State {
     fn tag(&mut self, tag: &Tag) -> TokenSinkResult<()> {
-        if let Some(skipping) = &mut self.skipping {
-            if tag.name == skipping.name {
-                match tag.kind {
-                    TagKind::StartTag if tag.self_closing => {}
-                    TagKind::StartTag => skipping.depth += 1,
-                    TagKind::EndTag => skipping.depth -= 1,
-                }
-                if skipping.depth == 0 {
-                    self.skipping = None;
-                }
-            }
+        let place = self.skipping.as_mut().map(|skipping| skipping.place(tag));
+        if let Some(TagPlace::Last | TagPlace::Behind) = place {
+            self.skipping = None;
+        }
+        if let Some(TagPlace::Within | TagPlace::Last) = place {
             // Scripts within what is left out may have end tags in them.
             return if tag.kind == TagKind::StartTag && !tag.self_closing && !is_drawing(&self.skipping) {
                 raw_text(&tag.name)
@@ -155,7 +181,12 @@ impl State {
         if skipped {
             self.surroundings |= part == ElementRole::Surroundings;
             if !tag.self_closing || raw(&tag.name).is_some() {
-                self.skipping = Some(Skipping { name: tag.name.clone(), depth: 1, part });
+                self.skipping = Some(Skipping {
+                    name: tag.name.clone(),
+                    depth: 1,
+                    part,
+                    implied_end: implied_end(&tag.name),
+                });
             }
         } else {
             self.writer.start(tag);

@@ -3,20 +3,25 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rquickjs::{CatchResultExt, CaughtError, Coerced, Context, Function, Runtime, Value};
+use rquickjs::{CatchResultExt, CaughtError, Coerced, Context, Ctx, Exception, Function, Runtime, Value};
 
+use super::given::Given;
 use super::runaway::IsOver;
 
 const MEMORY: usize = 64 << 20;
 const STACK: usize = 512 << 10;
+/// What is said of a script that takes more.
+pub(super) const TOO_MUCH: &str = "needs more than 64 MiB, with the variables that it asks the board for: have it ask for less, or hold less at a time";
 
-/// What a script is run by: it makes variables and words of `input`, and gives what gives both as JSON once promises have been kept.
-const FRAME: &str = r#"(function (source, input) {
-    const given = JSON.parse(input), vars = given.vars;
-    const done = Symbol("done"), stringify = JSON.stringify, keys = Object.keys, hasOwn = Object.hasOwn;
+/// What a script is run by: it is given the names of the variables, asks `give` for what the script wants to know, and gives what
+/// gives what was set as JSON once promises have been kept.
+const FRAME: &str = r#"(function (source, input, give) {
+    const given = JSON.parse(input), names = new Set(given.names), before = new Map(), set = new Map(), removed = new Set();
+    const done = Symbol("done"), { parse, stringify } = JSON, call = Function.prototype.call;
+    const typeOf = call.bind(Object.prototype.toString), { from } = Array, { fromEntries } = Object;
     let error = null, fault = null;
     const described = (thrown) => {
-        if (thrown instanceof Error && /out of memory/.test(thrown.message)) { return "it needs more than 64 MiB"; }
+        if (thrown instanceof Error && /out of memory/.test(thrown.message)) { return `it ${given.tooMuch}`; }
         const isError = thrown instanceof Error;
         const text = isError ? `${thrown.name}: ${thrown.message}` : typeof thrown === "object" ? stringify(thrown) : String(thrown);
         // Two lines of the function around it come before its first.
@@ -35,27 +40,59 @@ const FRAME: &str = r#"(function (source, input) {
             case "object": break;
             default: return null;
         }
-        if (value instanceof Map || value instanceof Set) { return `a ${value.constructor.name}; write Array.from(…) around it`; }
-        return value instanceof Promise ? "a promise; write to the variable in its `then`" : null;
+        const type = typeOf(value).slice(8, -1);
+        if (/^(Null|Object|Array|String|Number|Boolean)$/.test(type)) { return null; }
+        if (/^(Map|Set|.*Array)$/.test(type)) { return `a ${type}; write Array.from(…) around it`; }
+        if (type === "Promise") { return "a promise; write to the variable in its `then`"; }
+        return type === "Error" ? "an Error; write String(…) around it" : `a ${type}`;
     };
-    const kept = (name) => {
-        const text = stringify(vars[name], function (key) {
+    const kept = (name, value) => {
+        // What stands around what is looked at, outermost first.
+        const around = [];
+        const text = stringify(value, function (key, inner) {
+            while (around.length > 0 && around.at(-1) !== this) { around.pop(); }
+            if (around.length === 0) { around.push(this); }
+            if (typeof inner === "object" && inner !== null && around.push(inner) > given.deepest + 1) {
+                throw new TypeError(`variable \`${name}\` cannot be kept: lists and objects in it stand more than ${given.deepest} deep in one another`);
+            }
             const problem = what(key || name) ?? what(this[key]);
             if (problem !== null) {
-                const at = key === "" || this === vars ? "" : ` at \`${key}\``;
+                const at = key === "" ? "" : ` at \`${key}\``;
                 throw new TypeError(`variable \`${name}\` cannot be kept: there is ${problem}${at}. Variables hold texts, numbers, booleans, lists and objects`);
             }
-            return this[key] === undefined ? undefined : arguments[1];
+            return this[key] === undefined ? undefined : inner;
         });
-        return `${stringify(name)}:${text === undefined ? "null" : text}`;
+        return text === undefined ? "null" : text;
     };
-    const has = (name) => hasOwn(vars, name);
+    const has = (name) => set.has(name) || (names.has(name) && !removed.has(name));
+    const asked = (name) => {
+        if (!before.has(name)) { before.set(name, parse(give(name))); }
+        return before.get(name);
+    };
+    const getVar = (name) => {
+        name = String(name);
+        return set.has(name) ? set.get(name) : has(name) ? asked(name) : null;
+    };
     const board = {
-        getVar: (name) => (has(name) ? vars[name] : null),
-        setVar: (name, value) => { vars[name] = value === undefined ? null : value; },
-        hasVar: has,
-        deleteVar: (name) => { delete vars[name]; },
-        getVars: () => JSON.parse(stringify(vars)),
+        getVar,
+        setVar: (name, value) => { set.set(String(name), value === undefined ? null : value); removed.delete(String(name)); },
+        hasVar: (name) => has(String(name)),
+        deleteVar: (name) => { set.delete(String(name)); removed.add(String(name)); },
+        getVars: () => {
+            const all = new Set([...names, ...set.keys()]);
+            return parse(stringify(fromEntries(from(all).filter(has).map((name) => [name, getVar(name)]))));
+        },
+    };
+    // What was given and changed where it is was written too.
+    const changed = () => from(before.keys()).filter((name) => {
+        const value = before.get(name);
+        return typeof value === "object" && value !== null && has(name) && !set.has(name)
+            && kept(name, value) !== stringify(parse(give(name)));
+    });
+    const made = () => {
+        changed().forEach((name) => set.set(name, before.get(name)));
+        const all = from(set.entries()).map(([name, value]) => `${stringify(name)}:${kept(name, value)}`);
+        return `{"vars":{${all.join(",")}},"removed":${stringify(from(removed))}}`;
     };
     const signal = {
         done: () => { throw done; },
@@ -68,9 +105,9 @@ const FRAME: &str = r#"(function (source, input) {
     try { new Make("board", "config", "signal", "Date", source)(board, given.config, signal, undefined); } catch (thrown) { failed(thrown); }
     return (rejection) => {
         fault = fault ?? rejection ?? null;
-        let all = "";
-        try { all = fault === null && error === null ? keys(vars).map(kept).join(",") : ""; } catch (thrown) { failed(thrown); }
-        return `{"vars":{${fault === null ? all : ""}},"error":${stringify(wellFormed(error))},"fault":${stringify(wellFormed(fault))}}`;
+        let all = null;
+        try { all = fault === null && error === null ? made() : null; } catch (thrown) { failed(thrown); }
+        return `{"made":${fault === null ? all : null},"error":${stringify(wellFormed(error))},"fault":${stringify(wellFormed(fault))}}`;
     };
 })"#;
 
@@ -84,12 +121,12 @@ const READ: &str = r#"(function (source) {
 })"#;
 
 /// Runs a script; `None` if it was over before it came to an end.
-pub(super) fn run(source: &str, input: String, is_over: IsOver) -> Option<Result<String, String>> {
-    let made = evaluated(source, input, is_over.clone());
+pub(super) fn run(source: &str, given: Given, is_over: IsOver) -> Option<Result<String, String>> {
+    let made = evaluated(source, given, is_over.clone());
     (!is_over.now()).then_some(made)
 }
 
-fn evaluated(source: &str, input: String, is_over: IsOver) -> Result<String, String> {
+fn evaluated(source: &str, given: Given, is_over: IsOver) -> Result<String, String> {
     let runtime = runtime(&is_over)?;
     // Promises that failed and of which nobody wanted to know that, so far.
     let rejected: Rc<RefCell<Vec<String>>> = Rc::default();
@@ -106,7 +143,12 @@ fn evaluated(source: &str, input: String, is_over: IsOver) -> Result<String, Str
     let context = Context::full(&runtime).map_err(unusable)?;
     context.with(|ctx| {
         let frame: Function<'_> = ctx.eval(FRAME).catch(&ctx).map_err(fault)?;
-        let finish: Function<'_> = frame.call((source, input)).catch(&ctx).map_err(fault)?;
+        let input = given.announced();
+        let give = Function::new(ctx.clone(), move |ctx: Ctx<'_>, name: String| {
+            given.variable(&name).map_err(|problem| Exception::throw_type(&ctx, &problem))
+        });
+        let give = give.catch(&ctx).map_err(fault)?;
+        let finish: Function<'_> = frame.call((source, input, give)).catch(&ctx).map_err(fault)?;
         while !is_over.now() && ctx.execute_pending_job() {}
         let rejection = rejected.borrow().first().cloned();
         finish.call::<_, String>((rejection,)).catch(&ctx).map_err(fault)
@@ -160,7 +202,7 @@ fn fault(error: CaughtError<'_>) -> String {
         other => other.to_string(),
     };
     match text.contains("out of memory") {
-        true => format!("the script needs more than {} MiB", MEMORY >> 20),
+        true => format!("the script {TOO_MUCH}"),
         false => format!("the script failed: {}", text.trim()),
     }
 }

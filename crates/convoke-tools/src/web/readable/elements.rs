@@ -29,40 +29,39 @@ impl ElementRole {
     }
 }
 
-/// Whether a reader would not see it. Elements whose end need not be written are not looked at: nobody could say where
-/// they end.
+/// Whether a reader would not see it. What has no content, or ends with the page, is not looked at.
 fn is_hidden(tag: &Tag) -> bool {
-    let must_be_ended = matches!(
+    let is_looked_at = !matches!(
         &*tag.name,
-        "a" | "article"
-            | "aside"
-            | "b"
-            | "blockquote"
-            | "button"
-            | "code"
-            | "details"
-            | "dialog"
-            | "div"
-            | "em"
-            | "figure"
-            | "font"
-            | "form"
-            | "header"
-            | "i"
-            | "label"
-            | "main"
-            | "ol"
-            | "pre"
-            | "section"
-            | "small"
-            | "span"
-            | "strong"
-            | "table"
-            | "ul"
+        "html"
+            | "head"
+            | "body"
+            | "noscript"
+            | "rt"
+            | "rp"
+            | "optgroup"
+            | "option"
+            | "colgroup"
+            | "area"
+            | "base"
+            | "br"
+            | "col"
+            | "embed"
+            | "hr"
+            | "img"
+            | "input"
+            | "link"
+            | "meta"
+            | "param"
+            | "source"
+            | "track"
+            | "wbr"
     );
-    must_be_ended
+    is_looked_at
         && tag.attrs.iter().any(|attribute| match &*attribute.name.local {
             "hidden" => true,
+            // Formulas are in such a `span`, as they are drawn.
+            "aria-hidden" => &*tag.name != "span" && attribute.value.trim().eq_ignore_ascii_case("true"),
             "style" => {
                 let style: String =
                     attribute.value.chars().filter(|letter| !letter.is_whitespace()).take(2_000).collect();
@@ -75,6 +74,84 @@ fn is_hidden(tag: &Tag) -> bool {
             }
             _ => false,
         })
+}
+
+/// What ends an element whose end need not be written.
+#[derive(Clone, Copy)]
+pub(super) struct ImpliedEnd {
+    /// Elements that begin behind it.
+    pub(super) next: &'static [&'static str],
+    /// Elements around it that end with it.
+    pub(super) outer: &'static [&'static str],
+    /// The same; and those that are in it have elements like it of their own.
+    pub(super) containers: &'static [&'static str],
+}
+
+const BLOCKS: &[&str] = &[
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "dialog",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hgroup",
+    "hr",
+    "html",
+    "li",
+    "main",
+    "menu",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "search",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+];
+const ROW_GROUPS: &[&str] = &["tbody", "tfoot", "thead"];
+
+pub(super) fn implied_end(name: &str) -> Option<ImpliedEnd> {
+    let end = |next, outer, containers| Some(ImpliedEnd { next, outer, containers });
+    match name {
+        "p" => end(BLOCKS, BLOCKS, &[]),
+        "li" => end(&["li"], &[], &["ul", "ol", "menu"]),
+        "dt" | "dd" => end(&["dt", "dd"], &[], &["dl"]),
+        "td" | "th" => end(
+            &["td", "th", "tr", "tbody", "tfoot", "thead"],
+            &["tr", "tbody", "tfoot", "thead"],
+            &["table"],
+        ),
+        "tr" => end(&["tr", "tbody", "tfoot", "thead"], ROW_GROUPS, &["table"]),
+        "tbody" | "tfoot" | "thead" => end(ROW_GROUPS, &[], &["table"]),
+        _ => None,
+    }
 }
 
 /// How the content of an element is read, if not as HTML.
