@@ -544,7 +544,8 @@ async fn flowcraft_204_a_task_that_fails_says_why_and_stopping_waits_for_those_u
         event.run == failed.run
             && matches!(&event.kind, EventKind::RunEnded(end) if end.status == RunStatus::Failed)
     };
-    assert_eq!(home.heard.all().iter().filter(|event| told(event)).count(), 1);
+    // Whoever waits for a task looks into the store, which knows of an end before it is told.
+    until(async || home.heard.all().iter().any(told)).await;
     let hanging = agents.submit(&hangs, Request::text("hi")).await.unwrap();
     began.notified().await;
     assert_eq!(tasks.get(&hanging).await.unwrap().unwrap().status, Status::Working);
