@@ -4,7 +4,9 @@ use convoke_core::{EffectKind, Phase, RunStatus, Timestamp};
 
 use super::facts::{came_of_it, circumstances};
 use super::{EffectRenderer, EffectSide, Gist, ItemKind, TextBlock, unfinished};
-use crate::{ChronicleEntry, ChronicleEvent, Detail, DisplayStatus, History, Resumption, TimelineEntry, Tone, human};
+use crate::{
+    ChronicleEntry, ChronicleEvent, Detail, DisplayStatus, History, Resumption, TimelineEntry, Tone, human,
+};
 
 /// An item of an account: something that happened, with its texts.
 #[derive(Debug)]

@@ -26,7 +26,8 @@ use super::stream_reader::{StreamReader, until_end};
 use super::system::hidden_in;
 use super::usage_monitor::UsageMonitor;
 use super::{
-    CommandEnd, CommandResult, CommandSlot, LostChanges, Network, Sandbox, SandboxCommand, SandboxError, notes,
+    CommandEnd, CommandResult, CommandSlot, LostChanges, Network, Sandbox, SandboxCommand, SandboxError,
+    notes,
 };
 use crate::network::{self, HostAsker, Proxy, RunningProxy};
 use crate::repository::Controls;
