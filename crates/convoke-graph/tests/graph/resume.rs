@@ -133,4 +133,8 @@ async fn flowcraft_152_a_run_does_not_go_on_with_another_graph() {
     let error = home.resume(asks("two"), &outcome.run).await.error.unwrap();
     assert!(matches!(error.root(), Error::Diverged(_)), "{error}");
     home.resume(asks("one"), &outcome.run).await.completed().unwrap();
+    let (workflow, runtime) = (home.graph(asks("one")).workflow(), home.builder().build());
+    let nobody = runtime.resume(&workflow, "nobody".parse().unwrap()).await;
+    assert!(nobody.unwrap_err().to_string().contains("nobody"), "there is no such run");
+    assert!("".parse::<RunId>().is_err(), "nor one without a name");
 }
