@@ -158,6 +158,9 @@ async fn flowcraft_178_066_usage_adds_up() {
         _ => None,
     });
     assert_eq!(each.collect::<Vec<_>>(), [(100, 50), (10, 5)], "each call says what it used");
+    let home = Home::with_model(ScriptedModel::replies([Reply::text("so far").usage(Usage::default())]));
+    let board = home.done(asks(json!({})), json!({"query": "hi"})).await;
+    assert!(board.usage().output_tokens > 0 && board.usage().is_estimated, "{:?}", board.usage());
 }
 
 #[tokio::test]
