@@ -245,6 +245,13 @@ async fn flowcraft_182_183_steps_are_kept_and_the_query_is_asked_once() {
     let board = home.done(twice, json!({"query": "hi"})).await;
     let said: Vec<String> = board.channel("own").iter().map(Message::text).collect();
     assert_eq!(said, ["hi", "Hello.", "Hello."], "it was the last thing that was asked");
+    let other = Home::new().node("asks", |call| {
+        Box::pin(async move { Ok(call.board.push("own", Message::user("something else"))?) })
+    });
+    let nodes = json!([{"id": "a", "type": "asks"}, {"id": "b", "type": "llm", "config": config}]);
+    let asked = other.done(graph(nodes, &[("a", "b")]), json!({"query": "hi"})).await;
+    let said: Vec<String> = asked.channel("own").iter().map(Message::text).collect();
+    assert_eq!(said, ["something else", "hi", "Hello."]);
     let steps = board.typed::<Vec<Value>>("agent_steps").unwrap();
     assert_eq!(steps.len(), 2);
     assert_eq!((&steps[0]["response"], &steps[0]["tool_calls"]), (&json!("Hello."), &json!([])));
