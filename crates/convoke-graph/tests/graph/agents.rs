@@ -6,8 +6,8 @@ use std::time::Duration;
 use convoke_agent::memory::{Memories, MemorySession, Recollection};
 use convoke_core::store::RunQuery;
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Error, Event, EventKind, IdempotencyKey, Limits, Message, Observer, Role,
-    RunId, RunStatus, Runtime, Scope,
+    Answer, BoxFuture, Canceller, Error, Event, EventKind, IdempotencyKey, Limits, Message, Observer, Part,
+    Role, RunId, RunStatus, Runtime, Scope, SharedStep,
 };
 use convoke_graph::agents::{
     Agent, AgentError, Agents, Dependencies, DependencyError, GRAPH_EQUIPMENT, GraphStrategy, Job, Referee,
@@ -41,6 +41,45 @@ fn flowcraft_027_028_dependencies_are_typed() {
     let wrong = given.get::<String>("n").unwrap_err();
     assert!(wrong.to_string().contains("`n`") && wrong.to_string().contains("String"), "{wrong}");
     assert!(Dependencies::default().get::<u32>("n").is_err());
+}
+
+/// A strategy that answers with the greeting it is given, under a name of its own.
+struct Greets;
+
+impl Strategy for Greets {
+    fn kind(&self) -> &str {
+        "greets"
+    }
+
+    fn answer_key(&self) -> &str {
+        "greeting"
+    }
+
+    fn build(&self, _: &Agent, given: &Dependencies) -> Result<SharedStep<Board>, Error> {
+        let greeting = given.get::<String>("greeting").map_err(Error::permanent)?;
+        let greets = move |board: &mut Board| board.set("greeting", greeting.as_str()).map_err(Error::from);
+        Ok(Arc::new(convoke_steps::func("greet", greets)))
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_057_069_a_strategy_is_given_what_it_needs_and_its_own_answer_is_read() {
+    let home = Home::new();
+    let agent = Agent::new("a", Greets);
+    let without = Agents::new(home.builder().build());
+    let given = without.clone().dependencies(Dependencies::default().with("greeting", "Welcome!".to_owned()));
+    let result = given.run(&agent, Request::text("hi")).await.unwrap();
+    assert_eq!((result.answer(), result.board.get("answer")), (Some(&json!("Welcome!")), None));
+    let error = without.run(&agent, Request::text("hi")).await.unwrap_err();
+    assert!(error.to_string().contains("`greeting` is not there"), "{error}");
+    let mut other = asks();
+    other["answer_key"] = json!("verdict");
+    let result = given.run(&Agent::new("b", strategy(&home, other)), Request::text("hi")).await.unwrap();
+    assert_eq!(
+        (result.answer(), result.board.text("answer")),
+        (None, "Hello."),
+        "another variable is no answer"
+    );
 }
 
 #[test]
@@ -78,6 +117,20 @@ async fn flowcraft_032_033_035_043_066_069_a_request_completes() {
     let silent = Agent::new("b", strategy(&home, graph(json!([passes("a")]), &[])));
     let result = agents(&home).run(&silent, Request::text("hi")).await.unwrap();
     assert_eq!((result.text().as_str(), result.answer()), ("", None));
+    let home = home.node("says", |call| {
+        Box::pin(async move {
+            call.board.push("", Message::assistant("one"))?;
+            call.board.push("", Message::assistant("two"))?;
+            Ok(call.board.push("", Message::assistant(""))?)
+        })
+    });
+    let says = Agent::new("c", strategy(&home, graph(json!([{"id": "n", "type": "says"}]), &[])));
+    let result = agents(&home).run(&says, Request::text("hi")).await.unwrap();
+    assert_eq!(
+        (result.messages.len(), result.text().as_str()),
+        (4, "two"),
+        "silence is not what was said last"
+    );
 }
 
 #[tokio::test]
@@ -109,7 +162,7 @@ async fn flowcraft_049_067_068_154_a_person_is_asked_and_everything_so_far_is_th
 }
 
 #[tokio::test]
-async fn flowcraft_050_051_052_053_073_every_status_is_produced_at_its_source() {
+async fn flowcraft_050_051_052_053_067_068_073_every_status_is_produced_at_its_source() {
     let canceller = Canceller::new();
     let stop = canceller.clone();
     let home = Home::new()
@@ -124,9 +177,22 @@ async fn flowcraft_050_051_052_053_073_every_status_is_produced_at_its_source() 
     let agents = agents(&home);
     let result = agents.run(&cancelled, Request::text("hi")).canceller(&canceller).await.unwrap();
     assert_eq!(result.status, Status::Canceled);
+    assert!(matches!(result.error.as_ref().map(Error::root), Some(Error::Cancelled(_))));
+    // Ended before it began, it asks nobody.
+    let asking = Agent::new("b", strategy(&home, asks()));
+    let result = agents.run(&asking, Request::text("hi")).canceller(&canceller).await.unwrap();
+    assert_eq!(result.status, Status::Canceled);
+    assert_eq!(home.model.calls(), 0);
     let result = agents.run(&failed, Request::text("hi")).await.unwrap();
     assert_eq!(result.status, Status::Failed);
     assert!(result.error.unwrap().to_string().contains("broken"));
+    let nodes = json!([{"id": "llm", "type": "llm"}, {"id": "n", "type": "fails"}]);
+    let late = Agent::new("late", strategy(&home, graph(nodes, &[("llm", "n")])));
+    let id: RunId = "mine".parse().unwrap();
+    let result = agents.run(&late, Request::text("hi").run(id.clone())).await.unwrap();
+    assert_eq!((result.status, result.text().as_str()), (Status::Failed, "Hello."));
+    assert_eq!(result.run_id, id);
+    assert!(result.usage.total_tokens > 0, "what was used before it failed is known");
     let result = agents.run(&sleeps, Request::text("hi")).await.unwrap();
     assert_eq!(result.status, Status::Interrupted, "nobody is asked, and it can go on");
     let limited = Agents::new(home.builder().build()).dependencies(
@@ -169,7 +235,7 @@ impl convoke_core::Step<Board> for Spend {
 }
 
 #[tokio::test]
-async fn flowcraft_042_063_065_history_inputs_and_ids() {
+async fn flowcraft_031_042_063_065_history_inputs_and_ids() {
     let home = Home::new();
     let agent = Agent::new("a", strategy(&home, asks()));
     let before = [Message::user("earlier"), Message::assistant("yes")];
@@ -182,6 +248,10 @@ async fn flowcraft_042_063_065_history_inputs_and_ids() {
     assert_eq!((result.board.text("query"), result.board.get("k")), ("hi", Some(&json!(1))));
     let reserved = agents(&home).run(&agent, Request::text("hi").input("__usage", 1)).await;
     assert!(matches!(reserved, Err(AgentError::Board(_))));
+    let said = Request::new(Message::assistant("I am here.")).input("query", "other");
+    let silent = Agent::new("b", strategy(&home, graph(json!([passes("a")]), &[])));
+    let result = agents(&home).run(&silent, said).await.unwrap();
+    assert_eq!(result.board.text("query"), "other", "what no user says is no query");
     let (one, other) = (
         agents(&home).run(&agent, Request::text("a")).await,
         agents(&home).run(&agent, Request::text("a")).await,
@@ -200,10 +270,47 @@ async fn flowcraft_057_058_092_093_a_strategy_that_cannot_be_built_is_an_error_a
             "{error}"
         );
     }
+    let memory = Memory::default();
+    let remembers = agents(&home).memories(memory.clone());
+    assert!(remembers.run(&wrong, Request::text("hi").context("c")).await.is_err());
+    assert_eq!((memory.log().len(), home.model.calls()), (0, 0), "nothing is opened, and nobody is asked");
     let mistyped =
         Agents::new(home.builder().build()).dependencies(Dependencies::default().with(GRAPH_EQUIPMENT, 1));
     let agent = Agent::new("a", strategy(&home, asks()));
     assert!(matches!(mistyped.run(&agent, Request::text("hi")).await, Err(AgentError::Build { .. })));
+}
+
+#[test]
+fn flowcraft_092_a_graph_is_compiled_once_for_all_requests() {
+    use convoke_graph::{Node, NodeSite, NodeType};
+
+    /// A type of nodes that counts how often a graph with one is compiled.
+    struct Counted(Arc<Mutex<u32>>);
+
+    impl NodeType for Counted {
+        fn name(&self) -> &str {
+            "counted"
+        }
+
+        fn schema(&self) -> Value {
+            *self.0.lock().unwrap() += 1;
+            json!({"type": "object"})
+        }
+
+        fn build(&self, _: &NodeSite<'_>) -> Result<Arc<dyn Node>, String> {
+            Ok(Arc::new(super::ProbeNode(Arc::new(|_| Box::pin(async { Ok(()) })))))
+        }
+    }
+
+    let (mut home, compiled) = (Home::new(), Arc::new(Mutex::new(0)));
+    home.types = home.types.with(Counted(Arc::clone(&compiled)));
+    let counted = strategy(&home, graph(json!([{"id": "n", "type": "counted"}]), &[]));
+    let agent = Agent::new("a", Greets);
+    let build = || counted.build(&agent, &Dependencies::default()).map(drop);
+    build().unwrap();
+    let once = *compiled.lock().unwrap();
+    build().unwrap();
+    assert!(once > 0 && *compiled.lock().unwrap() == once, "{once}");
 }
 
 #[tokio::test]
@@ -211,9 +318,10 @@ async fn flowcraft_070_140_whoever_listens_hears_everything() {
     let home = Home::new();
     let agent = Agent::new("a", strategy(&home, asks()));
     let mut said = String::new();
-    let mut ends = 0;
+    let (mut replaced, mut ends) = (0, 0);
     agents(&home)
         .run(&agent, Request::text("hi"))
+        .on_event(|_| replaced += 1)
         .on_event(|event| match &event.kind {
             EventKind::MessageDelta { text, .. } => said.push_str(text),
             EventKind::RunEnded(_) => ends += 1,
@@ -222,6 +330,7 @@ async fn flowcraft_070_140_whoever_listens_hears_everything() {
         .await
         .unwrap();
     assert_eq!((said.as_str(), ends), ("Hello.", 1));
+    assert_eq!(replaced, 0, "whoever is named last takes the place of others");
     let observed = home.heard.all().into_iter().filter_map(|event| match event.kind {
         EventKind::MessageDelta { text, .. } => Some(text),
         _ => None,
@@ -241,9 +350,16 @@ async fn flowcraft_074_artifacts_are_what_was_said_in_their_channels() {
     let makes = graph(json!([{"id": "n", "type": "makes"}]), &[]);
     let agent = Agent::new("a", strategy(&home, makes.clone())).artifacts(["A", "B", "A", "", "empty"]);
     let result = agents(&home).run(&agent, Request::text("hi")).await.unwrap();
-    let made: Vec<(&str, usize)> =
-        result.artifacts.iter().map(|made| (made.name.as_str(), made.parts.len())).collect();
-    assert_eq!(made, [("A", 2), ("B", 1)]);
+    let text = |part: &Part| match part {
+        Part::Text { text } => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    let made: Vec<(&str, Vec<String>)> = result
+        .artifacts
+        .iter()
+        .map(|made| (made.name.as_str(), made.parts.iter().map(text).collect()))
+        .collect();
+    assert_eq!(made, [("A", vec!["a1".to_owned(), "a2".to_owned()]), ("B", vec!["b1".to_owned()])]);
     let none =
         agents(&home).run(&Agent::new("a", strategy(&home, makes)), Request::text("hi")).await.unwrap();
     assert!(none.artifacts.is_empty());
@@ -335,15 +451,57 @@ async fn flowcraft_037_041_044_045_046_047_065_a_conversation_is_loaded_and_adde
     let result = agents.run(&agent, request).history([Message::user("ignored")]).await.unwrap();
     assert_eq!(memory.log(), ["open c", "load hi", "vars", "append hi|Hello.", "close "]);
     assert_eq!((result.board.text("tone"), result.board.get("k")), ("kind", Some(&json!(1))));
-    assert_eq!(result.messages.len(), 2, "what is new");
+    let new: Vec<(Role, String)> = result.messages.iter().map(|said| (said.role, said.text())).collect();
+    assert_eq!(new, [(Role::User, "hi".to_owned()), (Role::Assistant, "Hello.".to_owned())], "what is new");
     let told: Vec<String> = home.model.requests()[0].messages.iter().map(Message::text).collect();
     assert!(told[0].contains("They met.") && !told.concat().contains("ignored"), "{told:?}");
     assert_eq!(told[1..], ["before", "indeed", "hi"]);
     let without = Memory::default();
-    super::agents::agents(&home).memories(without.clone()).run(&agent, Request::text("hi")).await.unwrap();
+    let run = super::agents::agents(&home).memories(without.clone());
+    assert_eq!(run.run(&agent, Request::text("hi")).await.unwrap().status, Status::Completed);
     assert!(without.log().is_empty());
     let none = agents.run(&agent, Request::text("hi").context("none")).await.unwrap();
     assert_eq!(none.board.channel("").len(), 2, "nothing is remembered");
+}
+
+#[tokio::test]
+async fn flowcraft_048_what_a_graph_puts_before_what_was_said_repeats_nothing_of_it() {
+    let home = Home::new().node("fronts", |call| {
+        Box::pin(async move {
+            let said = call.board.channel("");
+            let front = [Message::system("Be kind.")].into_iter().chain(said.iter().cloned());
+            Ok(call.board.set_channel("", front)?)
+        })
+    });
+    let nodes = json!([{"id": "f", "type": "fronts"}, {"id": "llm", "type": "llm"}]);
+    let agent = Agent::new("a", strategy(&home, graph(nodes, &[("f", "llm")])));
+    let memory = Memory::default();
+    let run = agents(&home).memories(memory.clone());
+    let result = run.run(&agent, Request::text("hi").context("c")).await.unwrap();
+    assert!(result.board.channel("").iter().any(|said| said.text() == "before"), "it is there");
+    let added: Vec<String> = memory.log().into_iter().filter(|what| what.starts_with("append")).collect();
+    assert_eq!(added, ["append Be kind.|hi|Hello."]);
+}
+
+#[tokio::test]
+async fn flowcraft_050_a_conversation_that_somebody_ends_is_not_remembered_and_closes_with_that() {
+    let canceller = Canceller::new();
+    let stop = canceller.clone();
+    let home = Home::new().node("stops", move |_| {
+        stop.cancel("enough");
+        Box::pin(std::future::pending())
+    });
+    let agent = Agent::new("a", strategy(&home, graph(json!([{"id": "n", "type": "stops"}]), &[])));
+    let memory = Memory::default();
+    let run = agents(&home).memories(memory.clone());
+    let result = run.run(&agent, Request::text("hi").context("c")).canceller(&canceller).await.unwrap();
+    assert_eq!(result.status, Status::Canceled);
+    let log = memory.log();
+    assert_eq!(log[..3], ["open c", "load hi", "vars"]);
+    assert!(
+        log.len() == 4 && log[3].starts_with("close ") && log[3].contains("cancelled: enough"),
+        "{log:?}"
+    );
 }
 
 #[tokio::test]
@@ -382,7 +540,13 @@ async fn flowcraft_049_075_only_what_completed_is_kept_whenever_it_does() {
     let agents = agents(&home).memories(memory.clone());
     let asked = agents.run(&agent, Request::text("hi").context("c")).await.unwrap();
     assert!(asked.status == Status::InputRequired && !asked.is_committed());
-    assert!(!memory.log().iter().any(|what| what.starts_with("append")), "{:?}", memory.log());
+    let Some(Error::Suspended(_)) = asked.error.as_ref().map(Error::root) else {
+        panic!("{:?}", asked.error)
+    };
+    let log = memory.log();
+    assert_eq!(log[..3], ["open c", "load hi", "vars"]);
+    let why = asked.error.unwrap().root().to_string();
+    assert!(log.len() == 4 && log[3].starts_with("close ") && log[3].contains(&why), "{why}: {log:?}");
     home.answer(&asked.run_id, Answer::approve()).await;
     let nowhere = super::agents::agents(&home).resume(&agent, &asked.run_id).await.unwrap();
     assert!(nowhere.error.unwrap().to_string().contains("no place for the memory `c`"));
@@ -693,6 +857,13 @@ async fn flowcraft_203_tasks_are_listed_waited_for_and_cancelled() {
     tasks.cancel(&first, "enough").await.unwrap();
     assert_eq!(tasks.wait(&first).await.unwrap().status, Status::Canceled);
     assert!(tasks.cancel(&done, "too late").await.is_err());
+    let known = tasks.list(None).await.unwrap().len();
+    let mut nothing = Request::text("");
+    nothing.message.parts.clear();
+    assert!(matches!(agents.submit(&quick, nothing).await, Err(AgentError::EmptyRequest)));
+    let reserved = agents.submit(&quick, Request::text("hi").input("__usage", 1)).await;
+    assert!(matches!(reserved, Err(AgentError::Board(_))));
+    assert_eq!(tasks.list(None).await.unwrap().len(), known, "what is refused is no task");
     agents.stop().await;
     assert!(matches!(agents.submit(&quick, Request::text("hi")).await, Err(AgentError::Stopped)));
     assert_eq!(tasks.get(&"nobody".parse().unwrap()).await.unwrap(), None);

@@ -93,16 +93,22 @@ fn flowcraft_011_012_what_is_read_of_a_channel_is_a_copy() {
 #[test]
 fn flowcraft_014_015_016_017_018_019_a_snapshot_is_a_copy_and_restoring_an_assignment() {
     let mut board = Board::new();
-    board.set("k", json!({"a": [1, [2]]})).unwrap();
+    let nested = json!({"a": [1, [2]], "m": {"n": {"x": 1}}});
+    board.set("k", nested.clone()).unwrap();
+    board.set("list", json!([[1], {"x": 1}])).unwrap();
     board.push("", Message::user("one")).unwrap();
     let snapshot = board.clone();
-    board.set("k", json!({"a": [1, [3]]})).unwrap();
+    board.set("k", json!({"a": [1, [3]], "m": {"n": {"x": 2}}})).unwrap();
+    board.append("list", 1).unwrap();
+    board.update_item("list", |item| item.is_object(), |_| json!({"x": 2})).unwrap();
     board.set("new", 1).unwrap();
     board.push("", Message::user("two")).unwrap();
-    assert_eq!(snapshot.get("k"), Some(&json!({"a": [1, [2]]})));
+    assert_eq!(snapshot.get("k"), Some(&nested));
+    assert_eq!(snapshot.get("list"), Some(&json!([[1], {"x": 1}])));
     assert_eq!(snapshot.channel("").len(), 1);
     board = snapshot;
     assert_eq!((board.get("new"), board.channel("").len()), (None, 1));
+    assert_eq!(board.get("k"), Some(&nested), "what was changed is as it was");
     let empty: Board = serde_json::from_value(json!({})).unwrap();
     assert_eq!(empty, Board::new());
     let without_channels: Board = serde_json::from_value(json!({"vars": {"a": 1}})).unwrap();
@@ -118,7 +124,14 @@ fn flowcraft_020_021_022_every_kind_of_value_survives_a_snapshot() {
     }
     let opaque = Opaque { when: "2026-01-02".to_owned(), inner: vec![None, Some(u64::MAX)] };
     let mut board = Board::new();
-    for (key, value) in [("n", Value::Null), ("b", json!(true)), ("i", json!(i64::MIN)), ("f", json!(0.1))] {
+    for (key, value) in [
+        ("n", Value::Null),
+        ("b", json!(true)),
+        ("i", json!(i64::MIN)),
+        ("u", json!(u64::MAX)),
+        ("f", json!(0.1)),
+        ("t", json!("text")),
+    ] {
         board.set(key, value).unwrap();
     }
     board.set("opaque", serde_json::to_value(&opaque).unwrap()).unwrap();

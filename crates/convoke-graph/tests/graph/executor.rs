@@ -64,6 +64,15 @@ async fn flowcraft_121_122_166_a_loop_without_end_is_ended_and_an_exact_fit_is_n
     let mut exact = graph(json!([passes("a"), passes("b")]), &[("a", "b"), ("b", "__end__")]);
     exact["max_nodes"] = json!(2);
     home.done(exact, json!({})).await;
+    let nodes = json!([passes("start"), passes("a"), passes("a2"), passes("b")]);
+    let mut within = graph(nodes, &[("start", "a"), ("start", "b"), ("a", "a2"), ("a2", "a")]);
+    within["max_nodes"] = json!(9);
+    let error = home.run(within, json!({})).await.error.unwrap();
+    let used_up = error.downcast_ref::<NodeBudgetExhausted>();
+    assert!(
+        used_up.is_some_and(|used_up| used_up.limit == 9),
+        "nor is there a loop without end in a branch: {error}"
+    );
 }
 
 #[tokio::test]
@@ -160,6 +169,24 @@ async fn flowcraft_130_what_will_not_pass_is_not_tried_again() {
     made["graphs"] = json!({"inner": inner});
     assert!(home.failed(made, json!({})).await.contains("max_nodes"));
     assert_eq!(calls.load(Ordering::Relaxed), 4);
+    // Nor is what is wrong with a configuration, or a node during which somebody ended the run.
+    let begun = tokio::time::Instant::now();
+    let wrong =
+        json!([{"id": "t", "type": "template", "retries": 5, "config": {"template": "${board.missing}"}}]);
+    let home = Home { patience: Duration::MAX, ..Home::new() };
+    assert!(home.failed(graph(wrong, &[]), json!({})).await.contains("board.missing"));
+    let (calls, canceller) = (Arc::new(AtomicU32::new(0)), Canceller::new());
+    let (counter, stop) = (Arc::clone(&calls), canceller.clone());
+    let home = home.node("stops", move |_| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        stop.cancel("enough");
+        Box::pin(std::future::pending())
+    });
+    let stops = json!([{"id": "s", "type": "stops", "retries": 5}]);
+    let workflow = home.graph(graph(stops, &[])).workflow();
+    let run = home.builder().build().start(&workflow, Default::default()).canceller(&canceller).await;
+    assert_eq!((run.unwrap().status, calls.load(Ordering::Relaxed)), (RunStatus::Cancelled, 1));
+    assert_eq!(begun.elapsed(), Duration::ZERO, "nobody waited to try again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,6 +39,17 @@ async fn flowcraft_172_181_the_configuration_becomes_the_request() {
         convoke_graph::read(&asks(json!({"temperature": "not-a-number"})).to_string(), &home.types);
     assert!(compiled.is_none());
     assert_eq!(findings[0].path, "/nodes/0/config/temperature");
+    // As they are written: numbers of both kinds, and what nothing is said about is left to the model.
+    let config = json!({"temperature": 0.7, "max_tokens": 20, "json_mode": "false", "thinking": false});
+    home.done(asks(config), json!({"query": "hi"})).await;
+    let params = home.model.last_request().unwrap().params;
+    assert_eq!((params.temperature, params.max_tokens, params.reasoning), (Some(0.7), Some(20), None));
+    let board = home.done(graph(json!([{"id": "llm", "type": "llm"}]), &[]), json!({"query": "hi"})).await;
+    let request = home.model.last_request().unwrap();
+    let params = request.params;
+    assert_eq!((params.temperature, params.max_tokens, params.reasoning), (None, None, None));
+    assert!(request.tools.is_empty() && request.messages.iter().all(|message| message.role == Role::User));
+    assert_eq!(board.text("response"), "Hello.");
 }
 
 #[tokio::test]
@@ -52,6 +63,12 @@ async fn flowcraft_173_a_model_that_fails_fails_the_node() {
     assert!(home.failed(asks(json!({})), json!({"query": "hi"})).await.contains("cut"));
     let unknown = home.failed(asks(json!({"model": "nobody/none"})), json!({"query": "hi"})).await;
     assert!(unknown.contains("nobody/none"), "{unknown}");
+    let compiled = home.compiled(asks(json!({}))).unwrap();
+    let board = compiled.begin(serde_json::from_value(json!({"query": "hi"})).unwrap()).unwrap();
+    let workflow = compiled.equip(home.equipment.clone()).unwrap().workflow();
+    let outcome = convoke_core::Runtime::new().start(&workflow, board).await.unwrap();
+    let error = outcome.error.unwrap().to_string();
+    assert!(error.contains("`llm`") && error.contains("no model"), "there is none at all: {error}");
 }
 
 #[tokio::test]
@@ -110,7 +127,7 @@ async fn flowcraft_177_187_an_answer_in_json_becomes_a_value_or_a_typed_error() 
     let board =
         home.done(graph(nodes, &[("llm", "qa if result.intent == 'qa'")]), json!({"query": "hi"})).await;
     assert_eq!(board.text("took"), "qa", "conditions read what is in it");
-    for said in ["no json", "42", "\"text\"", "null", "{broken"] {
+    for said in ["no json", "42", "\"text\"", "null", "{broken", " \n "] {
         let home = Home::with_model(ScriptedModel::replies([said]));
         let error = home.failed(asks(json!({"json_mode": true})), json!({"query": "hi"})).await;
         assert!(error.contains("JSON"), "{said}: {error}");
@@ -141,6 +158,9 @@ async fn flowcraft_178_066_usage_adds_up() {
         _ => None,
     });
     assert_eq!(each.collect::<Vec<_>>(), [(100, 50), (10, 5)], "each call says what it used");
+    let home = Home::with_model(ScriptedModel::replies([Reply::text("so far").usage(Usage::default())]));
+    let board = home.done(asks(json!({})), json!({"query": "hi"})).await;
+    assert!(board.usage().output_tokens > 0 && board.usage().is_estimated, "{:?}", board.usage());
 }
 
 #[tokio::test]
@@ -158,7 +178,12 @@ async fn flowcraft_142_143_179_tools_are_called_and_their_calls_kept() {
         (&calls[0]["name"], &calls[0]["args"], &calls[0]["result"], &calls[0]["status"]),
         (&json!("echo"), &json!({"text": "a"}), &json!("echo a"), &json!("success"))
     );
-    assert_eq!((&calls[1]["name"], &calls[1]["status"]), (&json!("missing"), &json!("error")));
+    assert_eq!(
+        (&calls[1]["name"], &calls[1]["args"], &calls[1]["status"]),
+        (&json!("missing"), &json!({}), &json!("error"))
+    );
+    assert!(calls[1]["result"].as_str().unwrap().contains("missing"));
+    assert_eq!(calls.as_array().unwrap().len(), 2);
     let told = home.heard.all();
     let started: std::collections::BTreeSet<&str> = told
         .iter()
@@ -178,6 +203,17 @@ async fn flowcraft_142_143_179_tools_are_called_and_their_calls_kept() {
     assert_eq!((results.len(), results.contains(&true)), (2, true), "and both results");
     let quiet = Home::new().done(asks(json!({})), json!({"query": "hi"})).await;
     assert_eq!(quiet.get(convoke_graph::TOOL_CALLS), None);
+    let compiled = home.compiled(asks(json!({"tool_names": ["echo"]}))).unwrap();
+    let board = compiled.begin(serde_json::from_value(json!({"query": "hi"})).unwrap()).unwrap();
+    let workflow = compiled.equip(home.equipment.clone()).unwrap().workflow();
+    let unheard = convoke_core::Runtime::builder().model(home.model.clone()).build();
+    let board = unheard.start(&workflow, board).await.unwrap().completed().unwrap();
+    let calls = board.get(convoke_graph::TOOL_CALLS).unwrap();
+    assert_eq!(
+        (&calls[0]["status"], &calls[1]["status"]),
+        (&json!("success"), &json!("error")),
+        "nobody listens"
+    );
 }
 
 #[tokio::test]
@@ -209,6 +245,13 @@ async fn flowcraft_182_183_steps_are_kept_and_the_query_is_asked_once() {
     let board = home.done(twice, json!({"query": "hi"})).await;
     let said: Vec<String> = board.channel("own").iter().map(Message::text).collect();
     assert_eq!(said, ["hi", "Hello.", "Hello."], "it was the last thing that was asked");
+    let other = Home::new().node("asks", |call| {
+        Box::pin(async move { Ok(call.board.push("own", Message::user("something else"))?) })
+    });
+    let nodes = json!([{"id": "a", "type": "asks"}, {"id": "b", "type": "llm", "config": config}]);
+    let asked = other.done(graph(nodes, &[("a", "b")]), json!({"query": "hi"})).await;
+    let said: Vec<String> = asked.channel("own").iter().map(Message::text).collect();
+    assert_eq!(said, ["something else", "hi", "Hello."]);
     let steps = board.typed::<Vec<Value>>("agent_steps").unwrap();
     assert_eq!(steps.len(), 2);
     assert_eq!((&steps[0]["response"], &steps[0]["tool_calls"]), (&json!("Hello."), &json!([])));

@@ -64,6 +64,8 @@ async fn flowcraft_141_190_answers_are_told_and_kept() {
     let board = home.done(one("answer", json!({"template": "{{.a}}!", "stream": false})), vars).await;
     assert_eq!(board.text("answer"), "one!");
     assert!(home.heard.custom("graph.answer").is_empty());
+    let board = home.done(one("answer", json!({"keys": ["b", "c"]})), json!({"b": ""})).await;
+    assert_eq!(board.get("answer"), Some(&json!("")), "it is there also if there is nothing to say");
 }
 
 #[tokio::test]
@@ -186,6 +188,9 @@ async fn flowcraft_193_the_aggregator_leaves_out_what_is_not_there() {
             "{mode}"
         );
     }
+    let last = json!({"input_keys": ["a", "b"], "mode": "last"});
+    let board = Home::new().done(one("aggregator", last), vars).await;
+    assert_eq!(board.get("aggregated"), Some(&json!(1)), "the last of those that are there");
     let unknown =
         Home::new().compiled(one("aggregator", json!({"input_keys": [], "mode": "sum"}))).unwrap_err();
     assert_eq!(unknown.findings[0].path, "/nodes/0/config/mode");
@@ -320,6 +325,7 @@ async fn flowcraft_195_125_049_an_approval_belongs_to_its_node() {
     assert_eq!(outcome.state.text(convoke_graph::INTERRUPTED_NODE), "first");
     let again = home.resume(two.clone(), &outcome.run).await;
     assert_eq!(again.status, RunStatus::Suspended, "nobody has answered");
+    assert_eq!(again.state.get("approval_request"), outcome.state.get("approval_request"));
     home.answer(&outcome.run, Answer::approve()).await;
     let next = home.resume(two.clone(), &outcome.run).await;
     assert_eq!(next.status, RunStatus::Suspended, "the first decision is not the second");
@@ -378,7 +384,9 @@ async fn flowcraft_196_197_199_scripts_are_functions_of_the_board() {
     let error = run("throw new Error('bad')", json!({})).await.unwrap_err().to_string();
     assert!(error.contains("`n`") && error.contains("bad"), "{error}");
     let error = run("signal.error('not good')", json!({})).await.unwrap_err().to_string();
-    assert!(error.contains("not good"), "{error}");
+    assert!(error.contains("`n`") && error.contains("not good"), "{error}");
+    let lacking = Home::new().compiled(one("script", json!({}))).unwrap_err();
+    assert!(lacking.findings[0].message.contains("`source`"), "{lacking}");
     assert!(run("board.setVar('__usage', 1)", json!({})).await.is_err());
     assert!(run("Math.random()", json!({})).await.is_err());
     assert!(run("new Date()", json!({})).await.is_err());
@@ -716,6 +724,14 @@ async fn flowcraft_132_133_134_ports_are_checked_before_and_after() {
     home.done(one("ported", json!({"in": 1})), json!({})).await;
     let silent = home.failed(one("ported", json!({})), json!({"in": 1, "silent": true})).await;
     assert!(silent.contains("was to write `out`"), "{silent}");
+    let beside = graph(
+        json!([passes("start"), {"id": "a", "type": "ported"}, passes("b"), passes("join")]),
+        &[("start", "a"), ("start", "b"), ("a", "join"), ("b", "join")],
+    );
+    let missing = home.failed(beside.clone(), json!({})).await;
+    assert!(missing.contains("node `a` needs `in`"), "in a branch as anywhere: {missing}");
+    let silent = home.failed(beside, json!({"in": 1, "silent": true})).await;
+    assert!(silent.contains("node `a` was to write `out`"), "{silent}");
 
     let fed = graph(
         json!([{"id": "t", "type": "template", "config": {"template": "x", "output_key": "in"}},
@@ -725,9 +741,58 @@ async fn flowcraft_132_133_134_ports_are_checked_before_and_after() {
     let (_, findings) = convoke_graph::read(&fed.to_string(), &home.types);
     assert!(findings.iter().any(|finding| finding.code == "port-incompatible"), "{findings:?}");
 
-    assert!(PortType::Float.accepts(PortType::Integer) && !PortType::Integer.accepts(PortType::Float));
-    assert!(PortType::Any.accepts(PortType::Usage) && PortType::Usage.accepts(PortType::Any));
-    assert!(PortType::String.accepts(PortType::String) && !PortType::String.accepts(PortType::Messages));
+    use PortType as Type;
+    let (any, decimal, whole) = (Type::Any, Type::Float, Type::Integer);
+    let others = [Type::String, Type::Bool, Type::Array, Type::Object, Type::Messages, Type::Usage];
+    let all: Vec<Type> = others.into_iter().chain([any, decimal, whole]).collect();
+    for (takes, given) in all.iter().flat_map(|takes| all.iter().map(|given| (*takes, *given))) {
+        let fits = takes == given || takes == any || given == any || (takes, given) == (decimal, whole);
+        assert_eq!(takes.accepts(given), fits, "{takes:?} of {given:?}");
+    }
+}
+
+#[tokio::test]
+async fn flowcraft_132_133_ports_of_messages_are_checked_on_channels() {
+    use convoke_graph::{Port, PortType, Ports};
+
+    /// Reads messages, and says something unless it is to be silent.
+    struct Replies;
+
+    impl convoke_graph::NodeType for Replies {
+        fn name(&self) -> &str {
+            "replies"
+        }
+
+        fn schema(&self) -> Value {
+            json!({"type": "object"})
+        }
+
+        fn ports(&self, _: &Value) -> Ports {
+            let mut ports = Ports::writing([("messages", PortType::Messages)]);
+            ports.inputs = vec![Port::required("messages", PortType::Messages)];
+            ports
+        }
+
+        fn build(&self, _: &convoke_graph::NodeSite<'_>) -> Result<Arc<dyn convoke_graph::Node>, String> {
+            Ok(Arc::new(super::ProbeNode(Arc::new(|call| {
+                Box::pin(async move {
+                    if call.board.get("silent").is_none() {
+                        call.board.push("", convoke_core::Message::assistant("yes"))?;
+                    }
+                    Ok(())
+                })
+            }))))
+        }
+    }
+
+    let mut home = Home::new();
+    home.types = home.types.with(Replies);
+    let unasked = home.failed(one("replies", json!({})), json!({})).await;
+    assert!(unasked.contains("needs `messages`"), "{unasked}");
+    let board = home.done(one("replies", json!({})), json!({"query": "hi"})).await;
+    assert_eq!(board.channel("").len(), 2);
+    let silent = home.failed(one("replies", json!({})), json!({"query": "hi", "silent": true})).await;
+    assert!(silent.contains("was to write `messages`"), "{silent}");
 }
 
 #[tokio::test]
@@ -786,4 +851,13 @@ async fn flowcraft_126_waiting_for_a_person_is_not_tried_again() {
     let outcome = home.run(waits, json!({})).await;
     assert_eq!((outcome.status, outcome.questions().len()), (RunStatus::Suspended, 1));
     assert_eq!(home.store.questions(Some(&outcome.run)).await.unwrap().len(), 1);
+    let mut within =
+        graph(json!([{"id": "g", "type": "graph", "retries": 3, "config": {"graph": "asks"}}]), &[]);
+    within["graphs"] = json!({"asks": graph(json!([{"id": "ok", "type": "approval"}]), &[])});
+    let outcome = home.run(within, json!({})).await;
+    assert_eq!(
+        (outcome.status, outcome.questions().len()),
+        (RunStatus::Suspended, 1),
+        "nor is what is around it"
+    );
 }

@@ -279,6 +279,21 @@ async fn flowcraft_162_the_failure_of_a_branch_ends_the_others_and_nothing_is_me
     assert_eq!(dropped.load(Ordering::Relaxed), 1, "the other branch was ended");
     assert!(!error.contains("`b`") && !error.contains("cancel"), "it is what really failed: {error}");
     assert_paired(&home);
+    // Further along a branch it is the node that is named; of which branch it is a part is told with `graph.branch`.
+    let nodes =
+        json!([passes("start"), passes("a"), {"id": "a2", "type": "fails"}, {"id": "b", "type": "waits"}]);
+    let edges = [("start", "a"), ("start", "b"), ("a", "a2")];
+    let error = home.failed(graph(nodes, &edges), json!({})).await;
+    assert!(error.contains("`a2`") && error.contains("broken"), "{error}");
+    let told = home.heard.all().into_iter().find_map(|event| match event.kind {
+        convoke_core::EventKind::Custom { name, value }
+            if name == "graph.branch" && event.path.as_str() == "test/a2" =>
+        {
+            Some(value)
+        }
+        _ => None,
+    });
+    assert_eq!(told, Some(json!([{"fork": "test/start", "branch": "a"}])));
 }
 
 #[tokio::test]
@@ -294,6 +309,24 @@ async fn flowcraft_163_154_153_a_branch_that_waits_keeps_what_was_done() {
     home.answer(&outcome.run, convoke_core::Answer::approve()).await;
     let board = home.resume(made, &outcome.run).await.completed().unwrap();
     assert_eq!((board.text("approval_status"), board.text("b")), ("approved", "done"));
+}
+
+#[tokio::test]
+async fn flowcraft_163_what_was_said_before_a_branch_waits_is_kept() {
+    let home = Home::new()
+        .node("says", |call| Box::pin(async move { Ok(call.board.push("", Message::assistant(call.id))?) }));
+    let says = |id: &str| json!({"id": id, "type": "says"});
+    let nodes = json!([passes("start"), says("before"), {"id": "ask", "type": "approval"}, says("beside"), passes("join")]);
+    let edges =
+        [("start", "before"), ("start", "beside"), ("before", "ask"), ("ask", "join"), ("beside", "join")];
+    let made = graph(nodes, &edges);
+    let outcome = home.run(made.clone(), json!({"query": "hi"})).await;
+    let said = |board: &convoke_graph::Board| board.channel("").iter().map(Message::text).collect::<Vec<_>>();
+    assert_eq!((outcome.status, outcome.state.text(INTERRUPTED_NODE)), (RunStatus::Suspended, "ask"));
+    assert_eq!(said(&outcome.state), ["hi", "before", "beside"]);
+    home.answer(&outcome.run, convoke_core::Answer::approve()).await;
+    let board = home.resume(made, &outcome.run).await.completed().unwrap();
+    assert_eq!(said(&board), ["hi", "before", "beside"], "and once");
 }
 
 #[tokio::test]
@@ -371,4 +404,9 @@ async fn flowcraft_072_the_same_stop_has_the_same_status_alone_and_in_a_branch()
     let beside = fork(json!({"id": "a", "type": "stops"}), passes("b"));
     assert_eq!(statuses(alone).await, RunStatus::Cancelled);
     assert_eq!(statuses(beside).await, RunStatus::Cancelled);
+    let slow = json!({"id": "a", "type": "slow", "timeout": "10ms"});
+    for made in [graph(json!([slow]), &[]), fork(slow.clone(), passes("b"))] {
+        let home = Home::new().node("slow", |_| Box::pin(std::future::pending()));
+        assert_eq!(home.run(made, json!({})).await.status, RunStatus::TimedOut);
+    }
 }

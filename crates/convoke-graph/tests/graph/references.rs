@@ -45,6 +45,20 @@ async fn flowcraft_105_what_is_not_there_is_an_error_that_says_where() {
     assert_eq!(resolved(json!("${board.a:null}"), json!({"a": null})).await.unwrap(), Value::Null);
 }
 
+#[test]
+fn flowcraft_105_an_unknown_scope_is_an_error_also_with_a_default() {
+    for text in ["${boord.x}", "${boord.x:1}"] {
+        let nodes = json!([{"id": "t", "type": "template", "config": {"template": text}}]);
+        let error = Home::new().compiled(graph(nodes, &[])).unwrap_err();
+        let finding = &error.findings[0];
+        assert_eq!(
+            (finding.code, finding.path.as_str()),
+            ("unknown-variable-scope", "/nodes/0/config/template")
+        );
+        assert!(finding.message.contains("boord"), "{}", finding.message);
+    }
+}
+
 #[tokio::test]
 async fn flowcraft_106_defaults_and_escapes() {
     for (value, expected) in [
@@ -93,6 +107,10 @@ async fn flowcraft_110_111_texts_become_numbers_where_numbers_are_wanted() {
     assert_eq!(board.get("loop_count_exceeded"), Some(&json!(true)));
     let error = Home::new().failed(graph(guard, &[]), json!({"limit": "abc"})).await;
     assert!(error.contains("`g`") && error.contains("abc"), "{error}");
+    let home = Home::new();
+    let asks = json!([{"id": "llm", "type": "llm", "config": {"temperature": "${board.t}"}}]);
+    home.done(graph(asks, &[]), json!({"query": "hi", "t": "0.7"})).await;
+    assert_eq!(home.model.last_request().unwrap().params.temperature, Some(0.7));
 }
 
 #[tokio::test]
@@ -102,6 +120,9 @@ async fn flowcraft_112_what_is_no_reference_is_refused_when_it_is_compiled() {
         let error = Home::new().compiled(graph(nodes, &[])).unwrap_err();
         assert_eq!(error.findings[0].code, "invalid-variable-ref", "{text}: {error}");
     }
+    let nodes = json!([{"id": "t", "type": "template", "config": {"template": "${a.b}"}}]);
+    let error = Home::new().compiled(graph(nodes, &[])).unwrap_err();
+    assert_eq!(error.findings[0].code, "unknown-variable-scope", "it is one, of another scope: {error}");
 }
 
 #[tokio::test]
@@ -132,7 +153,15 @@ fn flowcraft_114_inputs_are_checked_against_what_they_may_be() {
         let refused = begin(json!({"name": "v", "type": kind}), does_not.clone()).unwrap_err();
         assert!(refused.to_string().contains("`v`"), "{kind} {does_not}: {refused}");
     }
+    assert!(
+        begin(json!({"name": "v", "type": "file"}), json!("notes.txt")).is_ok(),
+        "a file is named or given"
+    );
     assert!(begin(json!({"name": "v", "type": "any"}), json!([1])).is_ok());
+    let mut unknown = graph(json!([super::passes("a")]), &[]);
+    unknown["inputs"] = json!([{"name": "v", "type": "strng"}]);
+    let (_, findings) = convoke_graph::read(&unknown.to_string(), &convoke_graph::NodeTypes::standard());
+    assert_eq!((findings[0].code, findings[0].path.as_str()), ("wrong-value", "/inputs/0/type"));
     assert!(begin(json!({"name": "v"}), Value::Null).is_err(), "it is required");
     assert_eq!(begin(json!({"name": "v", "required": false}), Value::Null).unwrap(), None);
     assert_eq!(
@@ -142,6 +171,10 @@ fn flowcraft_114_inputs_are_checked_against_what_they_may_be() {
     assert!(begin(json!({"name": "v", "max_length": 3}), json!("äöü")).is_ok());
     assert!(begin(json!({"name": "v", "max_length": 3}), json!("four")).is_err());
     assert!(begin(json!({"name": "v", "enum": ["a", "b"]}), json!("c")).is_err());
+    assert!(begin(json!({"name": "v", "enum": ["a", "b"]}), json!("b")).is_ok());
+    let numbers = json!({"name": "v", "type": "any", "enum": [1, 2]});
+    assert!(begin(numbers.clone(), json!(2)).is_ok());
+    assert!(begin(numbers, json!("2")).is_err(), "what is printed alike is not the same");
     assert!(begin(json!({"name": "v", "type": "array", "item_type": "integer"}), json!([1, "a"])).is_err());
     let nested = json!({"name": "v", "type": "object", "properties": [{"name": "a", "type": "integer"}]});
     assert!(begin(nested.clone(), json!({"a": 1})).is_ok());

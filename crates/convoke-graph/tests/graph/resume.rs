@@ -119,6 +119,29 @@ async fn flowcraft_151_a_graph_that_is_killed_anywhere_comes_to_the_same_board_a
 }
 
 #[tokio::test]
+async fn flowcraft_151_a_graph_that_is_gone_on_with_counts_on_and_runs_no_node_again() {
+    let counter = Arc::new(AtomicU32::new(0));
+    let calls = Arc::clone(&counter);
+    let count = FunctionTool::new("count", "Counts.", move |_: Map<String, Value>| {
+        let number = calls.fetch_add(1, Ordering::Relaxed) + 1;
+        async move { Ok::<_, Error>(number.to_string()) }
+    });
+    let home = Home::new().tool(count);
+    let nodes = json!([{"id": "count", "type": "tool", "config": {"tool": "count"}}, {"id": "ok", "type": "approval"}]);
+    let made = graph(nodes, &[("count", "ok"), ("ok", "count if __iterations < 5")]);
+    let mut outcome = home.run(made.clone(), json!({})).await;
+    for round in ["1", "2", "3"] {
+        let stands =
+            (outcome.status, outcome.state.text("tool_output"), outcome.state.text("approval_status"));
+        assert_eq!(stands, (RunStatus::Suspended, round, "pending"));
+        home.answer(&outcome.run, Answer::approve()).await;
+        outcome = home.resume(made.clone(), &outcome.run).await;
+    }
+    assert_eq!(outcome.completed().unwrap().text("approval_status"), "approved");
+    assert_eq!(counter.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
 async fn flowcraft_152_a_run_does_not_go_on_with_another_graph() {
     let home = Home::new();
     let asks = |prompt: &str| {
@@ -133,4 +156,8 @@ async fn flowcraft_152_a_run_does_not_go_on_with_another_graph() {
     let error = home.resume(asks("two"), &outcome.run).await.error.unwrap();
     assert!(matches!(error.root(), Error::Diverged(_)), "{error}");
     home.resume(asks("one"), &outcome.run).await.completed().unwrap();
+    let (workflow, runtime) = (home.graph(asks("one")).workflow(), home.builder().build());
+    let nobody = runtime.resume(&workflow, "nobody".parse().unwrap()).await;
+    assert!(nobody.unwrap_err().to_string().contains("nobody"), "there is no such run");
+    assert!("".parse::<RunId>().is_err(), "nor one without a name");
 }
