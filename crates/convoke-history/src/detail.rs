@@ -55,6 +55,8 @@ pub enum Detail {
         expected: Value,
         /// What was taken.
         received: Option<ReceivedMail>,
+        /// The number of mail that was taken and failed the wait.
+        refused: Option<u64>,
     },
     /// A look at the clock.
     Now {
@@ -150,8 +152,8 @@ fn read(
         EffectKind::Ask => Detail::Ask { question: Box::new(typed(request)??), answer: typed(given)? },
         EffectKind::Sleep => Detail::Sleep { duration: typed(request)?? },
         EffectKind::Receive => {
-            let Channel { channel, expected } = typed(request)??;
-            Detail::Receive { channel, expected, received: typed(given)? }
+            let Channel { channel, expected, refused } = typed(request)??;
+            Detail::Receive { channel, expected, received: typed(given)?, refused }
         }
         EffectKind::Now => Detail::Now { time: typed(given)? },
         EffectKind::Custom => {
@@ -188,6 +190,8 @@ struct Channel {
     channel: String,
     #[serde(default)]
     expected: Value,
+    #[serde(default)]
+    refused: Option<u64>,
 }
 
 #[derive(Deserialize)]

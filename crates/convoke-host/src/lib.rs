@@ -84,7 +84,7 @@ pub use answer::{InvalidAnswer, json_answer, media_answer};
 pub use changes::{ChangedText, changed_texts};
 pub use checkup::{CheckResult, Checkup, Diagnosis, ServiceStanding};
 pub use convoke_machine::conversation::{
-    CLIENT_REFUSED, CLIENT_REQUEST, EVENT_PASSED_OVER, TakenTransition, VisitedState, Way,
+    CLIENT_REFUSED, CLIENT_REQUEST, CUT_SHORT, EVENT_PASSED_OVER, TakenTransition, VisitedState, Way,
 };
 pub use definition::{Definition, DefinitionKind, EquippedDefinition, LoadedFile, counted};
 pub use drawn::{diagram_of, way_of};

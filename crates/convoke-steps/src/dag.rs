@@ -34,6 +34,7 @@ use crate::{BuildError, Join, RemainingBranches};
 /// ```
 pub struct Dag<S> {
     name: String,
+    kind: &'static str,
     rest: RemainingBranches,
     limit: Option<NonZeroUsize>,
     nodes: Vec<DagNode<S>>,
@@ -58,7 +59,13 @@ pub struct DagBuilder<S>(Dag<S>);
 impl<S: Clone + Send + Sync + 'static> Dag<S> {
     /// Steps that wait for each other; `rest` says what becomes of those that still run when one fails.
     pub fn builder(name: impl Into<String>, rest: RemainingBranches) -> DagBuilder<S> {
-        DagBuilder(Self { name: name.into(), rest, limit: None, nodes: Vec::new() })
+        DagBuilder(Self { name: name.into(), kind: "dag", rest, limit: None, nodes: Vec::new() })
+    }
+
+    /// The same, of a kind of its own for those who watch.
+    #[must_use]
+    pub fn of_kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
     }
 
     /// The branches, each with what it makes of what those before it gave.
@@ -189,7 +196,7 @@ impl<S: Clone + Send + Sync + 'static> Step<S> for Dag<S> {
     }
 
     fn kind(&self) -> &'static str {
-        "dag"
+        self.kind
     }
 
     fn nature(&self) -> Nature {

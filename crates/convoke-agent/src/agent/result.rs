@@ -49,6 +49,22 @@ impl AgentStop {
             Self::Looping => "looping",
         }
     }
+
+    /// Says in words which limit was the end of what an agent did in so many turns; `None` if none was: it was done, or somebody else
+    /// goes on.
+    #[must_use]
+    pub fn limit(self, turns: u32) -> Option<String> {
+        Some(match self {
+            Self::Complete | Self::Custom | Self::HandedOff | Self::ClientToolCalls | Self::Rejected => {
+                return None;
+            }
+            Self::MaxTurns if turns == 1 => "it reached its limit of 1 turn".to_owned(),
+            Self::MaxTurns => format!("it reached its limit of {turns} turns"),
+            Self::TimedOut => "its time was up".to_owned(),
+            Self::BudgetExhausted => "what it may use was used up".to_owned(),
+            Self::Looping => "it kept making the same call".to_owned(),
+        })
+    }
 }
 
 impl fmt::Display for AgentStop {
@@ -92,9 +108,9 @@ impl AgentResult {
         Some(match self.stop {
             AgentStop::Complete => return None,
             AgentStop::MaxTurns => format!("it reached its limit of {turns} turns"),
-            AgentStop::TimedOut => "its time was up".to_owned(),
-            AgentStop::BudgetExhausted => "what it may use was used up".to_owned(),
-            AgentStop::Looping => "it kept making the same call".to_owned(),
+            AgentStop::TimedOut | AgentStop::BudgetExhausted | AgentStop::Looping => {
+                return self.stop.limit(turns);
+            }
             AgentStop::Rejected => "every call it wanted to make was rejected".to_owned(),
             AgentStop::ClientToolCalls => "it wants tools called that the client executes".to_owned(),
             AgentStop::Custom | AgentStop::HandedOff => format!("it stopped: {}", self.stop),

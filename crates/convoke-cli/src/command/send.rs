@@ -18,7 +18,14 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
     }
     let history = History::load(&*session.store, &record.id).await?;
-    let sent = untaken_mail(&*session.store, &history, &arguments.channel).await?;
+    let mut sent = untaken_mail(&*session.store, &history, &arguments.channel).await?;
+    if let Some(key) = &arguments.key {
+        // Who sends the same once more is told that it is there.
+        let known = session.store.mail_by_key(&record.id, key).await?;
+        sent.retain(|mail| {
+            !known.iter().any(|known| (&known.channel, known.number) == (&mail.channel, mail.number))
+        });
+    }
     let payload = check_mail(&history, &sent, &arguments.channel, &payload).map_err(|why| {
         let refused = Failure::failed(format!("{why}: nothing was sent"));
         let shows = session.about("show", &record.id, "");

@@ -47,7 +47,8 @@ pub(crate) async fn give(
         Err(Failure::ClosedPipe) if outcome.status != RunStatus::Completed => {}
         given => given?,
     }
-    session.output.notes(report.lacks());
+    // What was said when it happened is not said again.
+    session.output.notes(report.lacks().into_iter().filter(|lack| !about.notes.contains(lack)));
     let RunReport { open, history, next, failure, .. } = report;
     match (outcome.status, failure) {
         (RunStatus::Cancelled, _) => {

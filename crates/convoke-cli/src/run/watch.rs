@@ -8,9 +8,9 @@ use convoke_core::{Answer, Error, Event, EventKind, Outcome, Path, RunStream, St
 use convoke_history::json::event_json;
 use convoke_history::progress::{RunProgress, Speech};
 use convoke_history::{AwaitedMail, human};
-use convoke_host::stored::call_lines;
+use convoke_host::stored::{call_lines, cut_short_note};
 use convoke_host::tools::AlwaysAllow;
-use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST, EVENT_PASSED_OVER};
+use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST, CUT_SHORT, EVENT_PASSED_OVER};
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;
 use serde_json::Value;
@@ -201,7 +201,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Says which calls a client is to make, and what it sent that is no result.
+    /// Says which calls a client is to make, what it sent that is no result, and what in a conversation did not go as it was to.
     fn tell_client(&mut self, event: &Event) {
         // Whatever is told after mail that had not been taken before is new.
         self.has_new_mail |= matches!(event.kind, EventKind::MailReceived { .. }) && !event.replayed;
@@ -220,6 +220,10 @@ impl Watch<'_> {
             CLIENT_REFUSED => {
                 let reason = text::one_line(value["reason"].as_str().unwrap_or_default());
                 self.note(format!("what was sent on `{}` is passed over: {reason}", text::one_line(channel)));
+            }
+            CUT_SHORT => {
+                let said = |field: &str| text::one_line(value[field].as_str().unwrap_or_default());
+                self.note(cut_short_note(&said("part"), &said("reason")));
             }
             EVENT_PASSED_OVER => {
                 let said = |field: &str| text::one_line(value[field].as_str().unwrap_or_default());

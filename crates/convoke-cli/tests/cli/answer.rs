@@ -151,3 +151,12 @@ fn values_and_files_are_answers_too() {
     let json = serde_json::to_value(&answers[0].decision).unwrap();
     assert_eq!(json["media"][0]["source"], serde_json::json!({"base64": "AAEC"}), "{json}");
 }
+
+#[test]
+fn a_run_that_nobody_works_on_is_not_said_to_be_running() {
+    let place = Place::with([Run::new("letter-1", "letter")]);
+    let refused = place.convoke(&["answer", "letter-1", "--approve"]);
+    let told = stderr(&refused);
+    assert!(!refused.status.success() && told.contains("has no open question; it is idle"), "{told}");
+    assert!(told.contains("to let it go on"), "{told}");
+}

@@ -149,12 +149,14 @@ fn a_result_without_an_id_belongs_to_the_call_that_waits_when_it_is_sent() {
     let place = Place::empty();
     assert_eq!(run(&place, "kiosk", "k", &["message=A paper"]).0, Some(5));
     let send = || place.convoke(&["send", "k", "tool_results", r#"{"content": "2 euros"}"#]);
-    for _ in 0..2 {
-        assert!(send().status.success());
-    }
+    assert!(send().status.success());
     let run_id = "k".parse().unwrap();
     let mail = crate::place::wait(place.store().mail(&run_id, "tool_results", 0, 9)).unwrap();
-    assert!(mail.iter().all(|mail| mail.read::<Value>().unwrap()["call_id"].is_string()));
+    let result = mail[0].read::<Value>().unwrap();
+    assert!(mail.len() == 1 && result["call_id"].is_string(), "{result}");
+    // A second one is not sent; a program may put it there all the same.
+    let second = convoke_core::store::NewMail::json("tool_results", &result).unwrap();
+    assert!(crate::place::wait(place.store().post(&run_id, second)).unwrap().is_new);
     assert_eq!(resumed(&place, "k"), (Some(5), "It is 2 euros.".to_owned()));
     // Nothing waits for a result now, and the one that was sent twice answers no later call.
     let early = send();

@@ -16,7 +16,10 @@ const OWN_GROUPS: [&str; 3] = ["default", "fast-running", "long-running"];
 
 impl EvalOptions {
     /// Checks that there are evals of every group that is asked for, and replies for any of the scenarios, none of which is misspelt.
-    pub(super) fn check(&self, loaded: &LoadedFile, scenarios: &[LoadedScenario]) -> Result<(), HostError> {
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn check(&self, loaded: &LoadedFile, scenarios: &[LoadedScenario]) -> Result<(), HostError> {
         let definition = loaded.valid()?;
         let mut known: BTreeSet<String> = OWN_GROUPS.map(str::to_owned).into();
         if !self.groups.is_empty() {

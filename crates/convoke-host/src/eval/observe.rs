@@ -286,7 +286,7 @@ pub(super) fn replies(effects: &[Effect]) -> impl Iterator<Item = &convoke_core:
 /// The calls that a client has executed, by their tools, in order.
 pub(super) fn client_calls(effects: &[Effect]) -> Vec<String> {
     let done = |effect: &Effect| match &effect.current().detail {
-        Detail::Receive { channel, expected, received }
+        Detail::Receive { channel, expected, received, .. }
             if channel.split('/').next() == Some(TOOL_RESULTS) =>
         {
             let waiting: ClientCalls = serde_json::from_value(expected.clone()).ok()?;

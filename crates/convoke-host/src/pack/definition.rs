@@ -100,6 +100,22 @@ impl PackDefinition {
         Ok(tools)
     }
 
+    /// Whether a model is told what is said first. Compositions may do without it.
+    fn is_for_a_model(&self, chosen: &Map<String, Value>) -> bool {
+        let is_chosen = |name: &str| chosen.get(name).is_some_and(|value| !value.is_null());
+        let entered = chosen.get(STATE).and_then(Value::as_str);
+        let composes = match &self.pack.model().workflow {
+            Some(workflow) => {
+                let state = workflow.states.get(entered.unwrap_or(&workflow.entry));
+                state.is_some_and(|state| !state.composition.is_empty())
+            }
+            None => {
+                !is_chosen(PROMPT) && self.pack.entry().is_none() && self.pack.only_composition().is_some()
+            }
+        };
+        !composes && !is_chosen(COMPOSITION)
+    }
+
     /// The value of an artifact: those that are JSON are values.
     fn artifact(&self, name: &str, value: &str) -> Value {
         let mut declared = self.pack.workflow().into_iter().flat_map(|workflow| workflow.artifacts());
@@ -223,7 +239,10 @@ impl Definition for PackDefinition {
         let violations = violations(&self.pack, &given, chosen.get(PROMPT).and_then(Value::as_str), "");
         // What is missing, or of another name or type, is told by whoever knows the inputs.
         let own = violations.into_iter().filter(|violation| violation.is_about_value());
-        own.map(|violation| violation.to_string()).collect()
+        let is_silent = |words: &&str| words.trim().is_empty() && self.is_for_a_model(&chosen);
+        let silent = chosen.get(MESSAGE).and_then(Value::as_str).filter(is_silent);
+        let silent = silent.map(|_| format!("`{MESSAGE}` says nothing: leave it out to be asked for it"));
+        own.map(|violation| violation.to_string()).chain(silent).collect()
     }
 
     fn rules_left_out(&self) -> &[String] {
@@ -236,8 +255,8 @@ impl Definition for PackDefinition {
 
     fn cut_short(&self, state: &Value) -> BTreeMap<String, String> {
         let state = serde_json::from_value::<MachineState>(state.clone()).unwrap_or_default();
-        let why = evaluated::exhausted(&self.pack, &state);
-        why.map(|why| (self.name().to_owned(), why)).into_iter().collect()
+        let why = evaluated::exhausted(&self.pack, &state).map(|why| (self.name().to_owned(), why));
+        state.cut_short.into_iter().chain(why).collect()
     }
 
     fn vocabulary(&self) -> Vocabulary {

@@ -111,13 +111,15 @@ pub(super) fn exhausted(pack: &CompiledPack, state: &MachineState) -> Option<Str
     if state.status != Status::BudgetExhausted {
         return None;
     }
-    let context = state.context.as_ref()?;
-    let checked = pack.workflow()?.check_budget(context, context.updated_at());
-    Some(
-        checked
-            .err()
-            .map_or_else(|| "the budget of its workflow is used up".to_owned(), |error| error.to_string()),
-    )
+    let (context, workflow) = (state.context.as_ref()?, pack.workflow()?);
+    let counted = workflow.check_budget(context, context.updated_at()).err().map(|error| error.to_string());
+    // When it ended is not kept: what no count says was said by the clock.
+    let timed = || {
+        let seconds = workflow.budget().max_wall_time_sec?;
+        Some(format!("workflow budget exhausted: max_wall_time_sec reached limit {seconds}"))
+    };
+    let known = counted.or_else(timed);
+    Some(known.unwrap_or_else(|| "the budget of its workflow is used up".to_owned()))
 }
 
 /// The evals of the pack that a step of a composition names.

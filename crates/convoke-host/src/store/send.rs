@@ -75,8 +75,11 @@ pub async fn untaken_mail(
     history: &History,
     channel: &str,
 ) -> Result<Vec<Mail>, StoreError> {
-    let taken = history.effects.iter().filter_map(|effect| match &effect.current().detail {
-        Detail::Receive { channel: taken, received: Some(mail), .. } if taken == channel => Some(mail.number),
+    let waits = history.effects.iter().flat_map(|effect| &effect.attempts);
+    let taken = waits.filter_map(|wait| match &wait.detail {
+        Detail::Receive { channel: taken, received, refused, .. } if taken == channel => {
+            received.as_ref().map(|mail| mail.number).or(*refused)
+        }
         _ => None,
     });
     store.mail(&history.record.id, channel, taken.max().unwrap_or(0), usize::MAX).await
@@ -101,6 +104,7 @@ pub fn check_mail(history: &History, sent: &[Mail], channel: &str, payload: &Val
         (Some(resolved), _) => resolved,
         (None, None) => Ok(payload.clone()),
         (None, Some(_)) if record.channels.iter().any(|awaited| awaited == channel) => Ok(payload.clone()),
+        (None, Some(_)) if has_ended(record.status) => Ok(payload.clone()),
         (None, Some(_)) if channel.split('/').next() == Some(TOOL_RESULTS) => {
             let waiting = calls.iter().flat_map(|(channel, calls)| {
                 calls.calls.iter().map(move |call| format!("`{}` on `{channel}`", call.tool))
@@ -116,16 +120,21 @@ pub fn check_mail(history: &History, sent: &[Mail], channel: &str, payload: &Val
     }
 }
 
+/// Whether a run has ended for good, which it says itself to whoever sends it something.
+fn has_ended(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Completed | RunStatus::Halted | RunStatus::Cancelled)
+}
+
 /// A result as it is to be sent, of one of these calls.
 fn resolved(calls: &ClientCalls, sent: &[Mail], payload: &Value) -> Result<Value, String> {
     let sent: Vec<Value> = sent.iter().filter_map(|mail| mail.read().ok()).collect();
     let open = calls.without(&sent);
-    match (&payload["call_id"], &open.calls[..], &calls.calls[..]) {
-        (Value::Null, [], [_, _, ..]) => {
-            Err("every call that waits for a result has been sent one".to_owned())
-        }
-        (Value::Null, [_, ..], _) => open.resolved(payload),
-        _ => calls.resolved(payload),
+    if open.calls.is_empty() {
+        return Err("every call that waits for a result has been sent one".to_owned());
+    }
+    match (open.resolved(payload), calls.resolved(payload)) {
+        (Err(_), Ok(_)) => Err("this call has been sent a result".to_owned()),
+        (resolved, _) => resolved,
     }
 }
 
@@ -140,8 +149,6 @@ fn expected_event(history: &History, event: &str, events: &[String]) -> Result<(
         RunStatus::Suspended if is_known && channels.is_empty() && !is_between_turns => return Ok(()),
         RunStatus::Running => (events, "its states wait"),
         RunStatus::Suspended => (channels, "it waits"),
-        // What has ended for good says so itself.
-        RunStatus::Completed | RunStatus::Halted | RunStatus::Cancelled => return Ok(()),
         status => return Err(format!("the run is {status}: it waits for nothing")),
     };
     let meant = nearest(event, known.iter().chain(events).map(String::as_str))

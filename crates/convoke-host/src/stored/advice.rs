@@ -55,7 +55,7 @@ impl StoredRuns {
     }
 
     /// How to let it go on.
-    fn to_go_on(&self, record: &RunRecord) -> String {
+    pub(super) fn to_go_on(&self, record: &RunRecord) -> String {
         format!("to let it go on, {}", self.resuming(record))
     }
 

@@ -119,8 +119,11 @@ impl StoredRuns {
         let id = &run.id;
         if open.is_empty() {
             let list = self.command("questions");
-            let message = format!("run `{id}` has no open question; it is {}", run.status);
-            return Err(FailureReport::not_found(message).hint(format!("`{list}` lists all open questions")));
+            let status = DisplayStatus::of(run);
+            let message = format!("run `{id}` has no open question; it is {}", status.name());
+            let goes_on = matches!(status, DisplayStatus::Idle).then(|| self.to_go_on(run));
+            let failure = goes_on.into_iter().fold(FailureReport::not_found(message), FailureReport::hint);
+            return Err(failure.hint(format!("`{list}` lists all open questions")));
         }
         let fits =
             |pending: &&PendingQuestion| wanted.is_none_or(|start| pending.id.as_str().starts_with(start));

@@ -39,7 +39,7 @@ use crate::store::{make_place, related_projects};
 pub use awaited::call_lines;
 pub use find::{LAST, new_run_id};
 pub use fork::Instead;
-pub use report::{ESTIMATED, RunReport, RunSource};
+pub use report::{ESTIMATED, RunReport, RunSource, cut_short_note};
 pub use review::{question_body, question_brief, trigger_words};
 pub use show::ShownParts;
 

@@ -7,6 +7,7 @@ use convoke_goals::{GoalError, GoalState, Values};
 use convoke_graph::GraphFault;
 use convoke_history::json::{QuestionView, SpentView};
 use convoke_history::{AwaitedMail, History, OpenQuestion, human};
+use convoke_machine::conversation::UnfitValue;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,6 +19,12 @@ use crate::{Definition, HostError, Manifest, PreparedRun, is_cancelled_for_good}
 /// The note about a run in which a model did not say what it used.
 pub const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
                              back, and limits hold by that";
+
+/// The note about something that a limit was the end of.
+#[must_use]
+pub fn cut_short_note(name: &str, reason: &str) -> String {
+    format!("`{name}` was cut short: {reason}")
+}
 
 /// The source of a run.
 #[derive(Clone, Copy)]
@@ -119,7 +126,7 @@ impl RunReport<'_> {
             let outputs: Vec<String> = outputs.iter().map(|output| format!("`{output}`")).collect();
             format!("`{name}` answered without {}, which it was to give", outputs.join(", "))
         });
-        let cut_short = cut_short.iter().map(|(name, reason)| format!("`{name}` was cut short: {reason}"));
+        let cut_short = cut_short.iter().map(|(name, reason)| cut_short_note(name, reason));
         unconverged.chain(missing).chain(cut_short).collect()
     }
 }
@@ -267,6 +274,10 @@ impl StoredRuns {
             _ if outcome.error.as_ref().is_some_and(is_out_of_turns) => format!(
                 "raise `budgets.turns_per_goal` in convoke.toml, and go on with `{resume}`: its last turn is asked for anew, nothing \
                  that was done is done again"
+            ),
+            _ if outcome.error.as_ref().is_some_and(UnfitValue::is_behind) => format!(
+                "resuming it as it is comes to the same end: begin anew with another input if that is wrong, or change the file and go on \
+                 with `{resume} --changed-file`"
             ),
             _ if outcome.error.as_ref().is_some_and(GraphFault::is_behind) => format!(
                 "change the file, and go on with `{resume} --changed-file`: nothing that was done is done again"

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use convoke_agent::{Agent, AgentBuilder, Approval, OnRejection};
+use convoke_agent::{Agent, AgentBuilder, AgentResult, AgentStop, Approval, OnRejection};
 use convoke_core::{Error, Execution, Message, Model, ModelParams, Scope, ToolCall, Toolset, Transcript};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -103,18 +103,28 @@ impl Activation {
         }
     }
 
-    /// Its tools in the last round, in which nobody would read what a client gives.
-    pub(super) fn tools_without_clients(&self) -> Toolset {
-        let mut tools = self.tools.clone();
-        for client in clients_of(&self.tools) {
-            tools.remove(client);
-        }
-        tools
-    }
-
     /// Its model, or the run's.
     pub(super) fn model_for(&self, scope: &Scope) -> Result<Arc<dyn Model>, Error> {
         self.model.clone().map_or_else(|| scope.default_model(), Ok)
+    }
+}
+
+/// The tools that are left for the last round, in which nobody would read what a client gives.
+pub(super) fn without_clients(tools: &Toolset) -> Toolset {
+    let mut left = tools.clone();
+    for client in clients_of(tools) {
+        left.remove(client);
+    }
+    left
+}
+
+/// Why a limit was the end of what an agent did in so many turns of those it had, if one was: without the tools of clients its last turn
+/// was one, too.
+pub(super) fn limited(result: &AgentResult, turns: u32, most: u32, tools: &Toolset) -> Option<String> {
+    let lacked_clients = turns >= most && clients_of(tools).next().is_some();
+    match result.stop {
+        AgentStop::Complete if lacked_clients => AgentStop::MaxTurns.limit(turns),
+        stop => stop.limit(turns),
     }
 }
 

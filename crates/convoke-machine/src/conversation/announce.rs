@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use crate::workflow::{Compiled, Context, Transitioned, WorkflowError, WorkflowEvent};
 
+/// The event for listeners when a limit was the end of what a state, or an agent of a composition, did.
+pub const CUT_SHORT: &str = "workflow.cut_short";
+
 /// Tells listeners something.
 pub(super) async fn tell(scope: &Scope, name: &str, value: Value) {
     scope.emit(EventKind::Custom { name: name.to_owned(), value }).await;
@@ -61,24 +64,18 @@ async fn transitioned(scope: &Scope, compiled: &Compiled, moved: &Transitioned) 
 
 /// Tells why a transition did not happen, if that ends the workflow.
 pub(super) async fn failed(scope: &Scope, context: &Context, error: &WorkflowError) {
-    match error {
+    let (name, mut value, more) = match error {
         WorkflowError::MaxVisitsExceeded(exceeded) => {
-            let value = json!({
-                "from_state": exceeded.from_state, "original_target": exceeded.original_target,
-                "event": exceeded.event, "visit_count": exceeded.visit_count,
-                "max_visits": exceeded.max_visits, "terminated": true,
-            });
-            tell(scope, "workflow.max_visits_exceeded", value).await;
+            ("workflow.max_visits_exceeded", json!(exceeded), ("terminated", json!(true)))
         }
         WorkflowError::BudgetExhausted(exhausted) => {
-            let value = json!({
-                "limit": exhausted.limit, "current": exhausted.current, "max": exhausted.max,
-                "current_state": exhausted.current_state, "transition_count": context.transition_count(),
-            });
-            tell(scope, "workflow.budget_exhausted", value).await;
+            let transitions = ("transition_count", json!(context.transition_count()));
+            ("workflow.budget_exhausted", json!(exhausted), transitions)
         }
-        _ => {}
-    }
+        _ => return,
+    };
+    value[more.0] = more.1;
+    tell(scope, name, value).await;
 }
 
 /// Tells which rules a text broke, and what is said instead.

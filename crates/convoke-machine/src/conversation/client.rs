@@ -105,8 +105,13 @@ impl ClientCalls {
     /// The same as it is kept: with the id of the call that it belongs to.
     ///
     /// # Errors
-    /// As [`result`](Self::result).
+    /// As [`result`](Self::result), and fields that a result does not have.
     pub fn resolved(&self, sent: &Value) -> Result<Value, String> {
+        let mut fields = sent.as_object().into_iter().flat_map(|sent| sent.keys());
+        if let Some(other) = fields.find(|field| !["call_id", "content", "is_error"].contains(&&***field)) {
+            let known = "it has its `content`, and may have `call_id` and `is_error`";
+            return Err(format!("a result has no `{other}`: {known}"));
+        }
         let ClientResult { number, .. } = self.result(sent)?;
         let mut resolved = sent.clone();
         if let Some(call) = self.calls.get(number).filter(|call| !call.call_id.is_empty()) {

@@ -1,5 +1,6 @@
 //! A state that runs a composition: its output is what is said, and an event that follows from it moves on.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use convoke_core::{Bounds, Error, Limits, Message, Role};
@@ -22,13 +23,21 @@ impl Session<'_> {
         let work = self.machine.stage.composition(name).ok_or_else(unknown)?;
         let activate = |task: &str| self.activation(task).map_err(Error::failed);
         let (words, bounds) = (self.words(), self.bounds(at));
-        let (ended, calls) = work.run(self.scope, &words, &activate, bounds, self.limits_clients).await;
+        let left = self.calls_left().unwrap_or(u64::MAX);
+        let (ended, tally) = work.run(self.scope, &words, &activate, bounds, self.client_rules).await;
+        // Those that were refused were not made.
+        let calls = tally.calls.load(Ordering::Relaxed).min(left);
         let counted = Command::at(at, Act::ToolCalls(calls));
         // Counting is never refused.
         let _ = advance(&self.machine.compiled, &mut self.context, counted);
+        let cut_short = std::mem::take(&mut *tally.cut_short.lock().await);
+        let goes_on = ended.as_ref().err().is_none_or(|error| !error.passes(self.scope.path()));
+        for (step, reason) in cut_short.into_iter().filter(|_| goes_on) {
+            self.note_cut_short(&step, reason).await;
+        }
         let (output, events) = match ended {
             Ok(ended) => ended,
-            Err(stop) if stop.passes(self.scope.path()) => return Err(stop),
+            Err(stop) if !goes_on => return Err(stop),
             Err(error) => {
                 let at = now(self.scope).await?;
                 let Err(exhausted) = self.machine.compiled.check_budget(&self.context, at) else {
@@ -61,8 +70,12 @@ impl Session<'_> {
             (self.machine.compiled.budget(), &self.context, Bounds::default());
         let seconds = budget.max_wall_time_sec.map(|limit| limit.saturating_sub(context.elapsed_seconds(at)));
         bounds.timeout = seconds.map(Duration::from_secs);
-        let calls = budget.max_tool_calls.map(|max| max.saturating_sub(context.total_tool_calls()));
-        bounds.limits = calls.map(|calls| Limits::default().tool_calls(calls));
+        bounds.limits = self.calls_left().map(|calls| Limits::default().tool_calls(calls));
         bounds
+    }
+
+    fn calls_left(&self) -> Option<u64> {
+        let max = self.machine.compiled.budget().max_tool_calls?;
+        Some(max.saturating_sub(self.context.total_tool_calls()))
     }
 }

@@ -1,5 +1,7 @@
 //! The state of a conversation between turns, which goes on with it when the run continues.
 
+use std::collections::BTreeMap;
+
 use convoke_core::{Digest, Transcript};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -58,6 +60,9 @@ pub struct MachineState {
     /// What was answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
+    /// The states, and the agents of compositions, that a limit was the end of when they worked last, and which.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cut_short: BTreeMap<String, String>,
     /// How the workflow stands.
     pub status: Status,
 }

@@ -30,8 +30,9 @@ pub(super) struct Session<'a> {
     pub(super) opened: Option<Opening>,
     /// Whether an event counts in the visit of the state that it was sent in, and in no other. Runs of earlier builds took what came.
     pub(super) is_by_visit: bool,
-    /// Whether limits hold for what clients execute too. Runs of earlier builds asked clients for whatever models wanted.
-    pub(super) limits_clients: bool,
+    /// Which rules hold for what clients execute. In runs of earlier builds clients were asked for whatever models wanted (1), or agents
+    /// of compositions were offered their tools in the last step too (2).
+    pub(super) client_rules: u32,
 }
 
 impl<'a> Session<'a> {
@@ -48,8 +49,8 @@ impl<'a> Session<'a> {
         let mut states = machine.compiled.states();
         let is_by_visit = states.any(|state| state.awaited_events().next().is_some())
             && scope.version("events belong to a visit", 1..=2)? > 1;
-        let limits_clients =
-            machine.stage.has_clients() && scope.version("limits hold for clients", 1..=2)? > 1;
+        let has_clients = machine.stage.has_clients();
+        let client_rules = if has_clients { scope.version("limits hold for clients", 1..=3)? } else { 1 };
         let context = match state.context.take() {
             Some(context) => {
                 machine.compiled.must_know(&context).map_err(Error::permanent)?;
@@ -78,7 +79,7 @@ impl<'a> Session<'a> {
             remembered: String::new(),
             opened,
             is_by_visit,
-            limits_clients,
+            client_rules,
         };
         let ended = session.talk().await;
         session.keep();

@@ -7,7 +7,9 @@ use convoke_core::{Error, Message, Role, ToolResult, Transcript};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::activation::{Activation, ActivationError, Direction, Situation, broken, looks_at};
+use super::activation::{
+    Activation, ActivationError, Direction, Situation, broken, limited, looks_at, without_clients,
+};
 use super::announce;
 use super::client::{give_results, results_of_client};
 use super::fold::Fold;
@@ -17,7 +19,7 @@ use super::talk::{Session, now};
 use super::timed::timed;
 use super::tools::{is_machine_tool, machine_tools};
 use crate::pack::AGENT;
-use crate::workflow::{Context, TransitionSlot, WorkflowError, WorkflowEvent};
+use crate::workflow::{Context, TRANSITION, TransitionSlot, WorkflowError, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
 const MAX_ROUNDS: u32 = 50;
@@ -56,7 +58,10 @@ impl Session<'_> {
             let known = opened.len();
             let result = self.speak(&activation, opened, rounds, at).await?;
             rounds += result.turns;
+            let limited = self.limited(&activation, &result, rounds);
+            let state = self.context.current_state().to_owned();
             let (slot, stop) = self.take_in(&activation, result, known, at).await?;
+            self.note_cut_short(&state, limited).await;
             let next = self.commit(slot).await?;
             let goes_on = matches!(stop, AgentStop::HandedOff | AgentStop::ClientToolCalls);
             if !goes_on || matches!(next, Next::End) {
@@ -144,17 +149,15 @@ impl Session<'_> {
             "" => "state",
             name => name,
         };
-        let turns = activation.max_rounds.unwrap_or(MAX_ROUNDS).saturating_sub(rounds);
-        let tools = match self.limits_clients && turns <= 1 {
-            true => activation.tools_without_clients(),
-            false => activation.tools.clone(),
-        };
+        let turns = max_rounds(activation).saturating_sub(rounds);
+        let is_last = self.client_rules > 1 && turns <= 1;
+        let tools = if is_last { without_clients(&activation.tools) } else { activation.tools.clone() };
         let mut agent = activation.agent(name, tools, turns);
         for tool in machine_tools(&compiled, &context) {
             agent = agent.shared_tool(tool);
         }
         let others = activation.refusal.clone();
-        let one_too_many = self.limits_clients.then(|| activation.one_too_many());
+        let one_too_many = (self.client_rules > 1).then(|| activation.one_too_many());
         let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
             .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
@@ -165,6 +168,26 @@ impl Session<'_> {
                 one_too_many().or_else(|| workflow.refusal(transcript.since(known), call)).or_else(others)
             });
         Ok(agent.build()?)
+    }
+
+    /// Why a limit was the end of what the state did, and whether the state cannot be left because of it.
+    fn limited(&self, activation: &Activation, result: &AgentResult, rounds: u32) -> Option<String> {
+        let reason = limited(result, rounds, max_rounds(activation), &activation.tools)?;
+        let mut events = self.machine.compiled.available_events(&self.context);
+        let moves = events.next().is_some() && !self.waits_for_events();
+        Some(if moves {
+            format!("{reason}, so it had no `{TRANSITION}` to leave the state with")
+        } else {
+            reason
+        })
+    }
+
+    /// Keeps why a limit was the end of what a part of the conversation did, or that none was.
+    pub(super) async fn note_cut_short(&mut self, part: &str, reason: Option<String>) {
+        let known = &mut self.state.cut_short;
+        let Some(reason) = reason else { return drop(known.remove(part)) };
+        known.insert(part.to_owned(), reason.clone());
+        announce::tell(self.scope, announce::CUT_SHORT, json!({"part": part, "reason": reason})).await;
     }
 
     /// Takes in what was said and done. Gives the transition that was asked for, and why the model stopped.
@@ -249,6 +272,11 @@ impl Session<'_> {
             }
         }
     }
+}
+
+/// How often the model of a state may be asked in a turn.
+fn max_rounds(activation: &Activation) -> u32 {
+    activation.max_rounds.unwrap_or(MAX_ROUNDS)
 }
 
 /// Whether agents were among those that were called last: they are to know of it when they are called again.

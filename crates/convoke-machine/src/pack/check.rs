@@ -8,7 +8,7 @@ use super::document::Node;
 use super::eval::TRIGGERS;
 use super::model::{Agents, Eval, Pack, SkillSource, ToolChoice};
 use crate::finding::{Finding, child};
-use crate::workflow::is_media_type;
+use crate::workflow::{StateSpec, is_media_type};
 
 /// Tools whose names begin so are the runtime's, or come from a server.
 const NAMESPACES: [&str; 7] = ["a2a__", "mcp__", "workflow__", "memory__", "skill__", "image__", "video__"];
@@ -79,6 +79,21 @@ fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
         let place = format!("{}/tool_policy/tool_choice", child("/prompts", task));
         let message = "models decide for themselves whether to use a tool, so this has no effect";
         findings.push(Finding::warning("no-effect", place, message));
+    }
+    let mut states = pack.workflow.iter().flat_map(|workflow| &workflow.states);
+    let is_left = |state: &StateSpec| {
+        !state.terminal
+            && !matches!(&*state.orchestration, "external" | "composition")
+            && !state.on_event.is_empty()
+    };
+    let left = states.find(|(_, state)| state.prompt_task == task && is_left(state));
+    if let Some((state, _)) = left
+        && prompt.tool_policy.as_ref().is_some_and(|policy| policy.max_rounds == 1)
+    {
+        let place = format!("{}/tool_policy/max_rounds", child("/prompts", task));
+        let message =
+            format!("the only round is the last one, without tools: the model never leaves state `{state}`");
+        findings.push(Finding::warning("too-few-rounds", place, message).help("write at least 2"));
     }
     for (index, name) in prompt.tools.iter().enumerate() {
         let place = format!("{}/tools/{index}", child("/prompts", task));

@@ -55,12 +55,8 @@ pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
         let declared = prompt.variables().iter().map(|variable| {
             let declared = &variable.declaration;
             let default = declared.default.clone().or_else(|| (!declared.required).then_some(Value::Null));
-            (
-                declared.name.as_str(),
-                declared.ty.as_str(),
-                declared.required && declared.default.is_none(),
-                default,
-            )
+            let is_needed = declared.required && declared.default.is_none();
+            (declared.name.as_str(), declared.ty.as_str(), is_needed, default)
         });
         let undeclared = prompt.undeclared().into_iter().map(|name| (name, "string", true, None));
         for (name, ty, required, default) in declared.chain(undeclared) {

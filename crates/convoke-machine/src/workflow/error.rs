@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::Status;
 
 /// The reasons why a command was refused.
@@ -81,7 +83,7 @@ pub enum WorkflowError {
 }
 
 /// A state was to be entered once too often, and there was nowhere else to go.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("max visits exceeded: state \"{state}\" visited {visit_count} times (max {max_visits})")]
 #[non_exhaustive]
 pub struct MaxVisitsExceeded {
@@ -90,6 +92,7 @@ pub struct MaxVisitsExceeded {
     /// The state that the event says.
     pub original_target: Arc<str>,
     /// The state that had no further one to go to: the original target, or the last of a chain.
+    #[serde(skip)]
     pub state: Arc<str>,
     /// The event.
     pub event: Arc<str>,
@@ -100,7 +103,7 @@ pub struct MaxVisitsExceeded {
 }
 
 /// Something the workflow is limited by is used up.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("workflow budget exhausted: {limit} {current} reached limit {max}")]
 #[non_exhaustive]
 pub struct BudgetExhausted {

@@ -41,6 +41,7 @@ pub(crate) async fn run(
     let scenarios = checked(wanted, &loaded, output)?;
     let mut options = options(wanted);
     options.replies = wanted.replies.as_deref().map(|path| replies(path, output)).transpose()?;
+    options.check(&loaded, &scenarios)?;
     let (sender, mut over) = tokio::sync::mpsc::channel(UNTOLD);
     options.observer = Some(std::sync::Arc::new(move |scenario, run| {
         // Whoever is not told of it finds it in the report.

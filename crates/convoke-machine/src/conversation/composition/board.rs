@@ -6,8 +6,21 @@ use std::sync::Arc;
 use convoke_core::Error;
 use serde_json::{Map, Value};
 
-use crate::pack::composition::{Predicate, Step, resolved};
+use crate::pack::composition::{NoValue, NotANumber, Predicate, Step, resolved};
 use crate::pack::template::Path;
+
+/// Something that a composition was given, or made of it, and that does not fit what the file says.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UnfitValue(pub(super) String);
+
+impl UnfitValue {
+    /// Whether an error is about such a value: going on without another one comes to the same.
+    #[must_use]
+    pub fn is_behind(error: &Error) -> bool {
+        error.causes().any(|cause| cause.is::<Self>() || cause.is::<NoValue>() || cause.is::<NotANumber>())
+    }
+}
 
 /// What is known in a composition. A step that is missing was not run.
 #[derive(Debug, Clone)]

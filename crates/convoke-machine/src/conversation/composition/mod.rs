@@ -12,15 +12,15 @@ mod step;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use convoke_agent::AnswerShape;
-use convoke_core::{Bounds, BoxFuture, Error, Execution, Nature, OutputSchema, Scope, SharedStep, Toolset};
-use convoke_steps::{Dag, RemainingBranches, Retry, RetryPolicy, ToolStep};
+use convoke_core::{Bounds, Error, Execution, OutputSchema, Scope, SharedStep, Toolset};
+use convoke_steps::{Dag, RemainingBranches, Retry, RetryPolicy, StepExt, ToolStep};
 use serde_json::{Value, json};
 
+pub use self::board::UnfitValue;
 use self::board::{Board, value_of};
-use self::step::{Asked, Calls, ComposedStep, Work, give_result};
+use self::step::{Asked, ComposedStep, Tally, Work, give_result};
 use super::activation::Activation;
 use super::announce::tell;
 use crate::pack::composition::{Action, Composition, Engine, Predicate, Step, said, waits};
@@ -59,9 +59,8 @@ pub enum InvalidComposition {
     },
 }
 
-/// What a composition gave, and the event that follows from it if the state has it, in the order of preference; and how many calls of
-/// tools it took.
-pub(super) type Composed = (Result<(Value, Vec<String>), Error>, u64);
+/// What a composition gave, and the event that follows from it if the state has it, in the order of preference.
+pub(super) type Composed = Result<(Value, Vec<String>), Error>;
 
 /// Says how a prompt speaks.
 type Activate<'a> = dyn Fn(&str) -> Result<Activation, Error> + Sync + 'a;
@@ -109,7 +108,7 @@ impl ComposedWork {
         })
     }
 
-    /// Runs it below a scope on what somebody said, within bounds that hold for what clients execute too if `limits_clients` says so.
+    /// Runs it below a scope on what somebody said, within bounds.
     /// `activate` says how a prompt speaks.
     pub(super) async fn run(
         &self,
@@ -117,28 +116,18 @@ impl ComposedWork {
         words: &str,
         activate: &Activate<'_>,
         bounds: Bounds,
-        limits_clients: bool,
-    ) -> Composed {
-        let calls = Calls::default();
+        client_rules: u32,
+    ) -> (Composed, Arc<Tally>) {
+        let tally = Arc::new(Tally::default());
         let mut board = Board::new(value_of(words));
         tell(scope, "composition.started", json!({"composition": self.name, "input": board.input})).await;
-        let building = Building { work: self, activate, calls: &calls, limits_clients };
+        let building = Building { work: self, activate, tally: &tally, client_rules };
         let ended = self.steps(scope, &mut board, &building, bounds).await;
-        let (output, error) = match &ended {
-            Ok(output) => (Some(output), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        tell(
-            scope,
-            "composition.completed",
-            json!({"composition": self.name, "output": output, "error": error}),
-        )
-        .await;
-        let ended = ended.map(|output| {
-            let events = self.events(&board, &output);
-            (output, events)
-        });
-        (ended, calls.load(Ordering::Relaxed))
+        let (output, error) = (ended.as_ref().ok(), ended.as_ref().err().map(ToString::to_string));
+        let about = json!({"composition": self.name, "output": output, "error": error});
+        tell(scope, "composition.completed", about).await;
+        let events = ended.as_ref().map_or_else(|_| Vec::new(), |output| self.events(&board, output));
+        (ended.map(|output| (output, events)), tally)
     }
 
     async fn steps(
@@ -150,7 +139,7 @@ impl ComposedWork {
     ) -> Result<Value, Error> {
         self.check(self.composition.input_schema.as_deref(), &board.input, "is given")?;
         let dag = building.dag(&self.name, &self.composition.steps, &waits(&self.composition.steps))?;
-        scope.run(&Whole { dag, bounds }, board).await?;
+        scope.run(&dag.of_kind("composition").bounded(|own| *own = bounds), board).await?;
         let (steps, named) = (&self.composition.steps, self.composition.output.as_deref());
         let output = match named {
             Some(step) => board.output(step),
@@ -177,7 +166,8 @@ impl ComposedWork {
             return Ok(());
         }
         let (name, wrong) = (&self.name, wrong.join("; "));
-        Err(Error::permanent(format!("what composition `{name}` {what} does not fit {file}: {wrong}")))
+        let unfit = format!("what composition `{name}` {what} does not fit {file}: {wrong}");
+        Err(Error::permanent(UnfitValue(unfit)))
     }
 
     /// The events that follow: what the first rules say that hold, then what the output names itself.
@@ -194,8 +184,8 @@ impl ComposedWork {
 struct Building<'a> {
     work: &'a ComposedWork,
     activate: &'a Activate<'a>,
-    calls: &'a Calls,
-    limits_clients: bool,
+    tally: &'a Arc<Tally>,
+    client_rules: u32,
 }
 
 impl Building<'_> {
@@ -228,9 +218,9 @@ impl Building<'_> {
 
     /// A step, tried again if it is to be and its failure may pass.
     fn step(&self, step: &Step, id: &Arc<str>) -> Result<SharedStep<Board>, Error> {
-        let (work, calls) = (self.work(step, id)?, Arc::clone(self.calls));
-        let (kind, limits_clients) = (step.action.kind(), self.limits_clients);
-        let composed = ComposedStep { id: Arc::clone(id), kind, work, calls, limits_clients };
+        let (work, tally) = (self.work(step, id)?, Arc::clone(self.tally));
+        let (kind, client_rules) = (step.action.kind(), self.client_rules);
+        let composed = ComposedStep { id: Arc::clone(id), kind, work, tally, client_rules };
         let attempts = step.modifiers.retry.and_then(|retry| retry.max_attempts).unwrap_or(1).max(1);
         Ok(match attempts {
             1 => Arc::new(composed),
@@ -306,38 +296,4 @@ fn leading_to(steps: &[Step], target: &str) -> Vec<String> {
         _ => false,
     };
     steps.iter().filter(leads).map(|step| step.id.clone()).collect()
-}
-
-/// All steps of a composition, within what it may use.
-struct Whole {
-    dag: Dag<Board>,
-    bounds: Bounds,
-}
-
-impl convoke_core::Step<Board> for Whole {
-    fn name(&self) -> &str {
-        convoke_core::Step::name(&self.dag)
-    }
-
-    fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
-        self.dag.run(scope, board)
-    }
-
-    fn kind(&self) -> &'static str {
-        "composition"
-    }
-
-    fn nature(&self) -> Nature {
-        Nature::Composite
-    }
-
-    fn bounds(&self) -> Option<&Bounds> {
-        Some(&self.bounds)
-    }
-}
-
-impl std::fmt::Debug for ComposedWork {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ComposedWork").field("name", &self.name).finish_non_exhaustive()
-    }
 }

@@ -1,5 +1,6 @@
 //! One step of a composition: what it does, and what listeners hear of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,9 +11,10 @@ use convoke_core::{
 };
 use convoke_steps::Dag;
 use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
 
 use super::board::{Board, result_of};
-use crate::conversation::activation::{Activation, Direction, objection};
+use crate::conversation::activation::{Activation, Direction, limited, objection, without_clients};
 use crate::conversation::announce::tell;
 use crate::conversation::client::{give_results, results_of_client};
 use crate::conversation::fold::is_repeat_notice;
@@ -24,17 +26,23 @@ use crate::pack::template::rendered;
 /// How often the model of an agent is asked unless the step says otherwise.
 const MAX_STEPS: u32 = 50;
 
-/// How often tools were called, whatever became of the calls.
-pub(super) type Calls = Arc<AtomicU64>;
+/// What steps come to besides what they give.
+#[derive(Default)]
+pub(in crate::conversation) struct Tally {
+    /// How often tools were called, whatever became of the calls.
+    pub(in crate::conversation) calls: AtomicU64,
+    /// Why a limit was the end of what an agent did, if one was.
+    pub(in crate::conversation) cut_short: Mutex<BTreeMap<Arc<str>, Option<String>>>,
+}
 
 /// A step of a composition.
 pub(super) struct ComposedStep {
     pub(super) id: Arc<str>,
     pub(super) kind: &'static str,
     pub(super) work: Work,
-    pub(super) calls: Calls,
-    /// Whether limits hold for what clients execute.
-    pub(super) limits_clients: bool,
+    pub(super) tally: Arc<Tally>,
+    /// Which rules hold for what clients execute.
+    pub(super) client_rules: u32,
 }
 
 /// What a step does.
@@ -103,11 +111,11 @@ impl ComposedStep {
                 }
             }
             Work::Tool { tool } => {
-                self.calls.fetch_add(1, Ordering::Relaxed);
+                self.tally.calls.fetch_add(1, Ordering::Relaxed);
                 return scope.composing().inline(&**tool, board).await;
             }
             Work::Client { tool, args } => {
-                self.calls.fetch_add(1, Ordering::Relaxed);
+                self.tally.calls.fetch_add(1, Ordering::Relaxed);
                 self.wait_for_client(scope, &**tool, board.resolved_fields(args)?).await?
             }
             Work::Branch { predicate, then, otherwise } => {
@@ -124,12 +132,8 @@ impl ComposedStep {
                     json!({"id": id, "status": status})
                 };
                 let branches: Vec<Value> = ids.iter().map(status).collect();
-                tell(
-                    scope,
-                    "composition.parallel.completed",
-                    json!({"step_id": self.id, "branches": branches}),
-                )
-                .await;
+                let about = json!({"step_id": self.id, "branches": branches});
+                tell(scope, "composition.parallel.completed", about).await;
                 ended?;
                 reduced(reduce, ids, &inner)
             }
@@ -175,13 +179,18 @@ impl ComposedStep {
         words: &str,
     ) -> Result<AgentResult, Error> {
         let mut said: Transcript = words.into();
-        let mut left = termination.max_steps.unwrap_or(MAX_STEPS).max(1);
+        let most = termination.max_steps.unwrap_or(MAX_STEPS).max(1);
+        let mut left = most;
         loop {
-            let agent = self.agent(activation, tools.clone(), termination, left)?;
+            let is_last = self.client_rules > 2 && left == 1;
+            let offered = if is_last { without_clients(tools) } else { tools.clone() };
+            let agent = self.agent(activation, offered, termination, left)?;
             let mut result = agent.run(scope, said).await?;
             left = left.saturating_sub(result.turns);
             // Nobody would read what a client gives after the last step.
             if result.stop != AgentStop::ClientToolCalls || left == 0 {
+                let reason = limited(&result, most - left, most, tools);
+                self.tally.cut_short.lock().await.insert(Arc::clone(&self.id), reason);
                 return Ok(result);
             }
             let results = results_of_client(scope, &self.channel(), &result.pending_calls, |_| None).await?;
@@ -206,7 +215,7 @@ impl ComposedStep {
     ) -> Result<Value, Error> {
         let results = || result.transcript.iter().flat_map(|message| message.results());
         let made = results().filter(|result| !is_repeat_notice(result)).count();
-        self.calls.fetch_add(made as u64, Ordering::Relaxed);
+        self.tally.calls.fetch_add(made as u64, Ordering::Relaxed);
         let text = result.text();
         if let Some(instead) = objection(&asked.activation.validators, Direction::Output, &text) {
             return Ok(Value::String(instead));
@@ -270,10 +279,8 @@ impl ComposedStep {
             last_results(transcript).any(|result| Some(&result.name) == last.as_ref())
         };
         let agent = activation.agent(&self.id, tools, max_steps);
-        let agent = match self.limits_clients {
-            true => agent.refuse_when(activation.one_too_many()),
-            false => agent,
-        };
+        let has_rules = self.client_rules > 1;
+        let agent = if has_rules { agent.refuse_when(activation.one_too_many()) } else { agent };
         Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
     }
 }

@@ -9,8 +9,9 @@ mod reference;
 pub(super) use check::{Names, Surroundings, check};
 pub use engine::{Engine, OutputRule};
 pub(crate) use order::{said, waits};
+pub(crate) use predicate::NotANumber;
 pub use predicate::{Comparison, Predicate, PredicateError};
-pub(crate) use reference::resolved;
+pub(crate) use reference::{NoValue, resolved};
 pub use reference::{ReferenceError, references};
 
 use serde::Deserialize;
