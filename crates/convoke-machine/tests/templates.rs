@@ -7,7 +7,7 @@ use convoke_machine::pack::template::Template;
 use convoke_machine::pack::{
     Bound, CompiledPack, CompiledPrompt, Judgement, Moment, RenderError, Wrong, merged, read,
 };
-use packs::{errors, prompt, valid, warnings, with};
+use packs::{errors, findings, prompt, valid, warnings, with};
 use serde_json::{Map, Value, json};
 
 fn object(value: Value) -> Map<String, Value> {
@@ -65,6 +65,21 @@ fn promptkit_170_all_places_without_values_are_named() {
     assert_eq!(unresolved(written("{{outer{{inner}}}}", json!({"inner": "x"}))), ["{{outer{{inner}}"]);
     let pack = with(&[("/prompts/chat", prompt("{{ name }}"))]);
     assert_eq!(warnings(&pack), ["bad-placeholder"]);
+    let found = &findings(&pack)[0];
+    assert!(found.message.starts_with("`{{ name }}` names no value"), "{}", found.message);
+}
+
+#[test]
+fn a_default_that_breaks_its_own_rule_is_told_before_a_run_lacks_a_value() {
+    let variable = |default: &str| json!([{"name": "a", "type": "string", "required": false, "default": default, "validation": {"max_length": 3}}]);
+    let pack = |default: &str| {
+        with(&[("/prompts/chat", prompt("{{a}}")), ("/prompts/chat/variables", variable(default))])
+    };
+    assert_eq!(warnings(&pack("fit")), [""; 0]);
+    assert_eq!(warnings(&pack("too long")), ["bad-default"]);
+    let found = &findings(&pack("too long"))[0];
+    assert_eq!(found.path, "/prompts/chat/variables/0/default");
+    assert!(found.message.contains("has 8 characters, at most 3 are allowed"), "{}", found.message);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::eval::merged;
 use super::fragment::Fragments;
 use super::model::{Eval, Pack, Parameters, Prompt};
 use super::template::{Part, Template, Unresolved, rendered};
-use super::validator::{Validator, ValidatorError, kinds};
+use super::validator::{Validator, ValidatorError, kinds, settings};
 use super::variables::{Bound, CompiledVariable, Violation, Wrong};
 use crate::finding::{Finding, child};
 
@@ -223,7 +223,11 @@ impl CompiledPrompt {
         let path = &child(prompt, "system_template");
         for part in self.template.parts() {
             if let Part::Unknown(inside) = part {
-                let shown = convoke_text::one_line_of(inside, 40);
+                let spaces = |has: bool| if has { " " } else { "" };
+                let is_space = char::is_whitespace;
+                let (before, after) =
+                    (spaces(inside.starts_with(is_space)), spaces(inside.ends_with(is_space)));
+                let shown = format!("{before}{}{after}", convoke_text::one_line_of(inside, 40));
                 let finding = Finding::warning(
                     "bad-placeholder",
                     path,
@@ -292,7 +296,14 @@ fn variables(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec<
             }
             compiled.ok()
         });
-        compiled.push(CompiledVariable { declaration: variable.clone(), pattern });
+        let variable = CompiledVariable { declaration: variable.clone(), pattern };
+        for broken in variable.declaration.default.iter().flat_map(|default| variable.broken_rules(default)) {
+            let message =
+                format!("the default of `{}` breaks its own rule: it {broken}", variable.declaration.name);
+            let finding = Finding::warning("bad-default", child(&place, "default"), message);
+            findings.push(finding.help("change one of them; until then the variable must be given"));
+        }
+        compiled.push(variable);
     }
     compiled
 }
@@ -301,6 +312,12 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
     let mut compiled = Vec::new();
     for (index, spec) in declared.validators.iter().enumerate().filter(|(_, spec)| spec.enabled) {
         let place = format!("{path}/validators/{index}");
+        let known = settings(&spec.kind);
+        for name in spec.params.keys().filter(|name| !known.clone().any(|known| known == *name)) {
+            let message = format!("`{name}` is not a setting of a `{}`", spec.kind);
+            let finding = Finding::warning("unknown-field", format!("{place}/params/{name}"), message);
+            findings.push(finding.help("it is kept, and has no effect").suggest(name, known.clone()));
+        }
         match Validator::new(spec) {
             Ok(validator) => compiled.push(validator),
             Err(ValidatorError::Unknown { kind }) => {
