@@ -214,7 +214,8 @@ async fn a_step_that_waits_for_an_empty_list_waits_for_nothing() {
     let broken = json!({"id": "a", "kind": "tool", "tool": "broken"});
     for (step, calls) in [(echo("b", json!({})), 0), (after(echo("b", json!({})), json!([])), 1)] {
         let world = World::default();
-        world.run(&of(json!([broken, step])), &model(), "x").await;
+        let ended = world.run(&of(json!([broken, step])), &model(), "x").await;
+        assert_eq!(ended.status, RunStatus::Failed);
         assert_eq!(world.called("echo"), calls);
     }
 }

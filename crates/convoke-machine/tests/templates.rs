@@ -450,3 +450,10 @@ fn places_that_would_stay_empty_are_named_before_anything_is_written() {
     );
     assert_eq!(wrong(json!({"user": {"name": "Ada"}, "code": "A", "plan": "b"})), [spaces]);
 }
+
+#[test]
+fn a_regular_expression_that_is_none_is_explained_in_one_line() {
+    let validators = json!([{"type": "regex", "enabled": true, "params": {"pattern": "("}}]);
+    let found = findings(&with(&[("/prompts/chat/validators", validators)]));
+    assert_eq!(found[0].message, "`pattern` is not a regular expression: unclosed group");
+}

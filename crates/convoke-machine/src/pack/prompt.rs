@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::eval::merged;
 use super::fragment::Fragments;
 use super::model::{Eval, Pack, Parameters, Prompt};
 use super::template::{Part, Template, Unresolved, rendered};
-use super::validator::{Validator, ValidatorError, kinds, settings};
+use super::validator::{Validator, ValidatorError, kinds, regex, settings};
 use super::variables::{Bound, CompiledVariable, Violation, Wrong};
 use crate::finding::{Finding, child};
 
@@ -287,11 +286,8 @@ fn variables(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec<
             findings.push(finding.needs(child(&place, "type")));
         }
         let pattern = variable.validation.pattern.as_deref().and_then(|pattern| {
-            let compiled = Regex::new(pattern);
-            if let Err(error) = &compiled {
-                let said = error.to_string();
-                let message =
-                    format!("not a regular expression: {}", said.lines().last().unwrap_or_default());
+            let compiled = regex(pattern);
+            if let Err(message) = &compiled {
                 findings.push(Finding::error("bad-pattern", format!("{place}/validation/pattern"), message));
             }
             compiled.ok()
@@ -313,7 +309,9 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
     for (index, spec) in declared.validators.iter().enumerate().filter(|(_, spec)| spec.enabled) {
         let place = format!("{path}/validators/{index}");
         let known = settings(&spec.kind);
-        for name in spec.params.keys().filter(|name| !known.clone().any(|known| known == *name)) {
+        let is_known = kinds().any(|kind| kind == spec.kind);
+        let is_setting = |name: &&String| known.clone().any(|known| known == *name);
+        for name in spec.params.keys().filter(|name| is_known && !is_setting(name)) {
             let message = format!("`{name}` is not a setting of a `{}`", spec.kind);
             let finding = Finding::warning("unknown-field", format!("{place}/params/{name}"), message);
             findings.push(finding.help("it is kept, and has no effect").suggest(name, known.clone()));

@@ -255,9 +255,8 @@ impl Settings<'_> {
 
     fn pattern(self) -> Result<Rule, ValidatorError> {
         let pattern = self.0.get("pattern").and_then(Value::as_str);
-        let pattern = Regex::new(needed(pattern, "this needs `pattern`, a regular expression")?);
-        let pattern =
-            pattern.map_err(|error| wrong(format!("`pattern` is not a regular expression: {error}")))?;
+        let pattern = regex(needed(pattern, "this needs `pattern`, a regular expression")?);
+        let pattern = pattern.map_err(|why| wrong(format!("`pattern` is {why}")))?;
         let wanted = self.0.get("expect_match").and_then(Value::as_bool).unwrap_or(true);
         Ok(Rule::Matches { pattern, wanted })
     }
@@ -294,6 +293,15 @@ impl Settings<'_> {
         let patterns = words.iter().map(pattern).collect::<Result<_, _>>();
         patterns.map_err(|error| wrong(format!("these words are too long: {error}")))
     }
+}
+
+/// A regular expression, or in one line what is wrong with it.
+pub(super) fn regex(pattern: &str) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| {
+        let said = error.to_string();
+        let last = said.lines().last().unwrap_or_default();
+        format!("not a regular expression: {}", last.trim_start_matches("error: "))
+    })
 }
 
 fn wrong(message: impl Into<String>) -> ValidatorError {
