@@ -171,15 +171,16 @@ impl Reader {
 /// What is wrong with an eval that a pack declares, at its place in it. Of types that nobody here knows nothing is said: others may.
 #[must_use]
 pub fn misfit(eval: &Eval) -> Option<Finding> {
-    declared(eval).err().filter(|_| named(&eval.kind).is_some())
+    declared(eval).err().filter(|_| named(&eval.kind).is_some()).map(|finding| *finding)
 }
 
 /// An eval that a pack declares, as an assertion; with its threshold, if it has one.
-pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), Finding> {
+pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), Box<Finding>> {
     let unknown = || format!("nobody here knows evals of type `{}`", eval.kind);
-    let kind = named(&eval.kind).ok_or_else(|| Finding::error("unknown-assertion", "/type", unknown()))?;
+    let kind =
+        named(&eval.kind).ok_or_else(|| Box::new(Finding::error("unknown-assertion", "/type", unknown())))?;
     let text = json!({"params": eval.params, "when": eval.when}).to_string();
-    let unreadable = || Finding::error("unreadable", "/params", "its settings cannot be read");
+    let unreadable = || Box::new(Finding::error("unreadable", "/params", "its settings cannot be read"));
     let mut reader = Reader { measures: true, ..Reader::default() };
     let node = document::parse(&text, &mut reader.findings).ok_or_else(unreadable)?;
     let place = Place { node: &node, path: String::new() };
@@ -188,14 +189,14 @@ pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), Fi
     let params = place.get("params").ok_or_else(unreadable)?;
     let check = reader.check(kind, &params);
     if !reader.findings.is_empty() {
-        return Err(reader.findings.swap_remove(0));
+        return Err(Box::new(reader.findings.swap_remove(0)));
     }
     let (kind, check, own, said) = check.ok_or_else(unreadable)?;
     let bounded = SCORES.iter().any(|name| eval.params.contains_key(*name));
     let threshold = match &eval.threshold {
         Some(threshold) => {
             let read = Threshold::declared(threshold);
-            Some(read.map_err(|why| Finding::error("bad-value", "/threshold", why))?)
+            Some(read.map_err(|why| Box::new(Finding::error("bad-value", "/threshold", why)))?)
         }
         None => bounded.then(|| own.clone()),
     };
