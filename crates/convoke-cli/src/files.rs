@@ -60,7 +60,7 @@ pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
     if !folder.is_dir() {
         let refused = refused(format!("there is no folder {}", folder.display()));
         return refused
-            .map_err(|failure| failure.hint("make that folder, or name another file; nothing was run"));
+            .map_err(|failure| failure.hint("make that folder, or name another file; nothing was begun"));
     }
     if path.is_dir() {
         return refused("it is a folder: name a file in it".to_owned());

@@ -34,6 +34,6 @@ pub use compare::{Change, Comparison, ScenarioChange, compare};
 pub use evaluate::{Evaluated, cannot_fail, evaluate, evaluate_declared, evaluate_step};
 pub use junit::junit;
 pub use observation::{Facts, Observation, Vocabulary};
-pub use read::{Replies, read};
+pub use read::{Replies, misfit, read};
 pub use report::{AssertionReport, Report, RunReport, ScenarioReport};
 pub use scenario::Scenario;

@@ -245,7 +245,8 @@ fn remembered(said: &Transcript, tool: &str) -> Transcript {
 
 /// Whether a state has a skill: all of them without a word, none if it says `none`, otherwise those whose path is like the pattern, in
 /// which `*` stands for anything within one folder, or in the folder that is named.
-fn allows(filter: &str, name: &str, path: &str) -> bool {
+#[must_use]
+pub fn allows(filter: &str, name: &str, path: &str) -> bool {
     let plain = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
     let (wanted, path) = (plain(filter), plain(path));
     match filter {

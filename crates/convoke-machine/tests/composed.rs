@@ -210,6 +210,17 @@ async fn promptkit_189_a_step_is_skipped_if_all_it_waits_for_was() {
 }
 
 #[tokio::test]
+async fn a_step_that_waits_for_an_empty_list_waits_for_nothing() {
+    let broken = json!({"id": "a", "kind": "tool", "tool": "broken"});
+    for (step, calls) in [(echo("b", json!({})), 0), (after(echo("b", json!({})), json!([])), 1)] {
+        let world = World::default();
+        let ended = world.run(&of(json!([broken, step])), &model(), "x").await;
+        assert_eq!(ended.status, RunStatus::Failed);
+        assert_eq!(world.called("echo"), calls);
+    }
+}
+
+#[tokio::test]
 async fn promptkit_191_what_is_no_number_is_not_less() {
     let mut steps = json!([branch("x", None), after(echo("x", json!({})), json!(["b"]))]);
     steps[0]["predicate"] = json!({"path": "${input.n}", "op": "less_than", "value": 3});

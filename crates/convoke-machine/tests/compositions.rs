@@ -2,7 +2,7 @@
 
 mod packs;
 
-use packs::{errors, prompt, valid, warnings, with};
+use packs::{errors, findings, prompt, valid, warnings, with};
 use serde_json::{Value, json};
 
 /// A pack with a composition of these steps, which a state runs.
@@ -70,7 +70,6 @@ fn promptkit_203_everything_that_is_wrong_with_a_composition_is_found() {
             "unknown-name",
         ),
         ("an unknown prompt", json!([with_field(ask("a"), "prompt_task", json!("caht"))]), "unknown-name"),
-        ("an unknown tool", json!([{"id": "a", "kind": "tool", "tool": "x"}]), "unknown-name"),
         (
             "an unknown eval",
             json!([with_field(ask("a"), "modifiers", json!({"eval": ["x"]}))]),
@@ -202,9 +201,9 @@ fn settings_of_the_engine_are_checked() {
         |predicate: Value, event: &str| json!({"on_output": [{"predicate": predicate, "event": event}]});
     let holds = json!({"path": "${a.output}", "op": "equals", "value": "x"});
     for (engine, code) in [
-        (json!({"concurrency": 0}), "bad-value"),
+        (json!({"concurrency": 0}), "wrong-type"),
         (json!({"on_failure": "explode"}), "bad-value"),
-        (json!({"on_output": {}}), "bad-value"),
+        (json!({"on_output": {}}), "wrong-type"),
         (json!({"on_output": [{}]}), "missing-field"),
         (rule(json!({}), "Done"), "bad-predicate"),
         (rule(json!({"path": "${b.output}", "exists": true}), "Done"), "unknown-name"),
@@ -213,5 +212,37 @@ fn settings_of_the_engine_are_checked() {
         assert_eq!(errors(&with_engine(engine.clone())), [code], "{engine}");
     }
     assert_eq!(errors(&with_engine(rule(holds, "Done"))), [""; 0]);
-    assert!(warnings(&with_engine(json!({"retries": 3}))).contains(&"no-effect"));
+    assert!(warnings(&with_engine(json!({"retries": 3}))).contains(&"unknown-field"));
+}
+
+#[test]
+fn a_tool_that_a_step_names_and_the_pack_does_not_have_may_be_the_hosts() {
+    let agent = |tool: &str| json!({"id": "b", "kind": "agent", "prompt_task": "chat", "tools": [tool], "termination": {"max_steps": 2}});
+    let tool = |tool: &str| json!({"id": "a", "kind": "tool", "tool": tool});
+    for (steps, path, help) in [
+        (
+            json!([tool("bash")]),
+            "/compositions/c/steps/0/tool",
+            "a run begins only where somebody else has it",
+        ),
+        (json!([tool("lok_up")]), "/compositions/c/steps/0/tool", "did you mean `look_up`?"),
+        (
+            json!([agent("bash")]),
+            "/compositions/c/steps/0/tools/0",
+            "a run begins only where somebody else has it",
+        ),
+    ] {
+        let pack = of(steps);
+        assert_eq!(warnings(&pack), ["unknown-tool"]);
+        let found = &findings(&pack)[0];
+        assert_eq!((found.path.as_str(), found.help.as_deref()), (path, Some(help)));
+    }
+    assert_eq!(warnings(&of(json!([tool("mcp__files__read"), agent("look_up")]))), [""; 0]);
+}
+
+#[test]
+fn a_step_after_a_fork_that_waits_for_nothing_says_so_with_an_empty_list() {
+    let fork = parallel(json!([ask("x"), ask("y")]));
+    assert_eq!(warnings(&of(json!([fork, ask("z")]))), ["implicit-order"]);
+    assert_eq!(warnings(&of(json!([fork, with_field(ask("z"), "depends_on", json!([]))]))), [""; 0]);
 }

@@ -492,3 +492,57 @@ fn names_keep_their_rules() {
     assert_eq!(errors(&with(&[("/name", json!(""))])), ["bad-value"]);
     valid(&with(&[("/name", json!("ü".repeat(200)))]));
 }
+
+#[test]
+fn a_field_that_is_misspelt_far_inside_a_pack_is_warned_about() {
+    let prompt = |id: &str| json!({"id": id, "kind": "prompt", "prompt_task": "chat"});
+    let steps = json!([
+        {"id": "a", "kind": "agent", "prompt_task": "chat", "termination": {"max_steps": 2, "max_step": 3},
+            "modifiers": {"retries": {}, "retry": {"max_attempt": 3}}},
+        {"id": "p", "kind": "parallel", "branches": [prompt("x"), prompt("y")],
+            "reduce": {"strategy": "append", "into": "all", "in_to": "all"}},
+        {"id": "b", "kind": "branch", "depends_on": ["p"], "then": "c",
+            "predicate": {"any_of": [{"path": "${input}", "exists": true, "valu": 1}]}},
+        {"id": "c", "kind": "prompt", "prompt_task": "chat", "depends_on": ["b"]},
+    ]);
+    let rule = json!({"event": "Done", "predicat": {}});
+    let composition =
+        json!({"version": 1, "steps": steps, "engine": {"on_outputs": [], "on_output": [rule]}});
+    let state = json!({"orchestration": "composition", "composition": "c", "on_event": {"Done": "s"}, "max_visits": 3});
+    let pack = with(&[
+        ("/compositions", json!({"c": composition})),
+        ("/workflow", json!({"version": 1, "entry": "s", "states": {"s": state}, "engine": {"budgets": {}}})),
+        ("/metadata", json!({"owner": "us", "convoke": {"workflow": {}}})),
+        (
+            "/prompts/chat/validators",
+            json!([{"type": "max_length", "enabled": true, "params": {"max": 9, "mesage": "no", "direktion": "input"}}]),
+        ),
+    ]);
+    let found = findings(&pack);
+    let of_code = found.iter().filter(|finding| finding.code == "unknown-field");
+    let mut shown: Vec<(&str, &str)> = of_code
+        .map(|finding| {
+            let name = finding.path.rsplit('/').next().unwrap();
+            (name, finding.help.as_deref().unwrap())
+        })
+        .collect();
+    shown.sort_unstable();
+    assert_eq!(
+        shown,
+        [
+            ("budgets", "did you mean `budget`?"),
+            ("direktion", "did you mean `direction`?"),
+            ("in_to", "did you mean `into`?"),
+            ("max_attempt", "did you mean `max_attempts`?"),
+            ("max_step", "did you mean `max_steps`?"),
+            ("mesage", "did you mean `message`?"),
+            ("on_outputs", "did you mean `on_output`?"),
+            ("predicat", "did you mean `predicate`?"),
+            ("retries", "it is kept, and has no effect"),
+            ("valu", "did you mean `value`?"),
+            ("workflow", "did you mean `workflows`?"),
+        ],
+        "{found:#?}"
+    );
+    assert!(!found.iter().any(|finding| finding.is_error()), "{found:#?}");
+}

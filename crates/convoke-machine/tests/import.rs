@@ -51,7 +51,9 @@ fn open(name: &str) -> Result<String, String> {
 
 #[test]
 fn manifests_become_a_pack_that_both_dialects_accept() {
-    let pack = import("shop", "arena.yaml", ARENA, &open).unwrap();
+    let imported = import("shop", "arena.yaml", ARENA, &open).unwrap();
+    assert_eq!(imported.left_out, [""; 0]);
+    let pack = imported.pack;
     let value = pack.to_value();
     assert_eq!(
         (&value["id"], &value["name"], &value["version"]),
@@ -72,7 +74,7 @@ fn manifests_become_a_pack_that_both_dialects_accept() {
 
 #[test]
 fn a_pack_in_yaml_stays_as_it_is() {
-    let pack = import("x", "p.yaml", "id: other\nzeta: 1\nalpha: [x]\n", &open).unwrap();
+    let pack = import("x", "p.yaml", "id: other\nzeta: 1\nalpha: [x]\n", &open).unwrap().pack;
     assert_eq!(serde_json::to_string(&pack).unwrap(), r#"{"id":"other","zeta":1,"alpha":["x"]}"#);
 }
 
@@ -89,4 +91,31 @@ fn everything_that_is_wrong_with_the_files_is_said() {
     let prompt = "kind: PromptConfig\napiVersion: v1\nmetadata: {name: x}\nspec: {}\n";
     assert_eq!(import("x", "p.yaml", prompt, &open).unwrap_err().len(), 1);
     assert!(import("x", "p.yaml", "kind: Scenario", &open).unwrap_err()[0].message.contains("Scenario"));
+}
+
+#[test]
+fn what_has_no_place_in_a_pack_is_named_and_not_dropped_in_silence() {
+    let prompt =
+        PROMPT.replace("  allowed_tools:", "  allowed_tool:").replace("  validators:", "  validatrs:");
+    let tool = TOOL.replace("output_schema: {}", "output_schema: {}, mode: mock");
+    let arena = ARENA.replace("  workflow:", "  providers: []\n  workflow:");
+    let open = |name: &str| match name {
+        "prompts/greet.yaml" => Ok(prompt.clone()),
+        "tools/look_up.yaml" => Ok(tool.clone()),
+        other => open(other),
+    };
+    let left_out = import("shop", "arena.yaml", &arena, &open).unwrap().left_out;
+    let said = |file: &str, field: &str, kind: &str, meant: &str| {
+        format!("{file}: `spec.{field}` of a {kind} has no place in a pack and is left out{meant}")
+    };
+    let prompt = "prompts/greet.yaml";
+    assert_eq!(
+        left_out,
+        [
+            said("arena.yaml", "providers", "Arena", ""),
+            said(prompt, "allowed_tool", "PromptConfig", "; did you mean `allowed_tools`?"),
+            said(prompt, "validatrs", "PromptConfig", "; did you mean `validators`?"),
+            said("tools/look_up.yaml", "mode", "Tool", ""),
+        ]
+    );
 }

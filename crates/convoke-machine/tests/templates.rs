@@ -7,7 +7,7 @@ use convoke_machine::pack::template::Template;
 use convoke_machine::pack::{
     Bound, CompiledPack, CompiledPrompt, Judgement, Moment, RenderError, Wrong, merged, read,
 };
-use packs::{errors, prompt, valid, warnings, with};
+use packs::{errors, findings, prompt, valid, warnings, with};
 use serde_json::{Map, Value, json};
 
 fn object(value: Value) -> Map<String, Value> {
@@ -65,6 +65,21 @@ fn promptkit_170_all_places_without_values_are_named() {
     assert_eq!(unresolved(written("{{outer{{inner}}}}", json!({"inner": "x"}))), ["{{outer{{inner}}"]);
     let pack = with(&[("/prompts/chat", prompt("{{ name }}"))]);
     assert_eq!(warnings(&pack), ["bad-placeholder"]);
+    let found = &findings(&pack)[0];
+    assert!(found.message.starts_with("`{{ name }}` names no value"), "{}", found.message);
+}
+
+#[test]
+fn a_default_that_breaks_its_own_rule_is_told_before_a_run_lacks_a_value() {
+    let variable = |default: &str| json!([{"name": "a", "type": "string", "required": false, "default": default, "validation": {"max_length": 3}}]);
+    let pack = |default: &str| {
+        with(&[("/prompts/chat", prompt("{{a}}")), ("/prompts/chat/variables", variable(default))])
+    };
+    assert_eq!(warnings(&pack("fit")), [""; 0]);
+    assert_eq!(warnings(&pack("too long")), ["bad-default"]);
+    let found = &findings(&pack("too long"))[0];
+    assert_eq!(found.path, "/prompts/chat/variables/0/default");
+    assert!(found.message.contains("has 8 characters, at most 3 are allowed"), "{}", found.message);
 }
 
 #[test]
@@ -434,4 +449,11 @@ fn places_that_would_stay_empty_are_named_before_anything_is_written() {
         ]
     );
     assert_eq!(wrong(json!({"user": {"name": "Ada"}, "code": "A", "plan": "b"})), [spaces]);
+}
+
+#[test]
+fn a_regular_expression_that_is_none_is_explained_in_one_line() {
+    let validators = json!([{"type": "regex", "enabled": true, "params": {"pattern": "("}}]);
+    let found = findings(&with(&[("/prompts/chat/validators", validators)]));
+    assert_eq!(found[0].message, "`pattern` is not a regular expression: unclosed group");
 }

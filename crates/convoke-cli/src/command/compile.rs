@@ -9,7 +9,9 @@ use crate::files;
 use crate::terminal::{Output, Rich, Tone};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Compile, output: &mut Output) -> Result<(), Failure> {
+    wanted.output.as_deref().map(files::check_place).transpose()?;
     let compiled = compile_pack(&wanted.file)?;
+    output.notes(&compiled.left_out);
     tell(&compiled.source, &compiled.diagnostics, output);
     if compiled.diagnostics.errors() > 0 {
         let problems = counted(compiled.diagnostics.errors(), compiled.diagnostics.warnings());

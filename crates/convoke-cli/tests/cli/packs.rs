@@ -567,3 +567,76 @@ fn a_pack_that_is_a_goal_is_talked_with_in_a_terminal() {
     let (seen, _, code) = terminal.finish();
     assert_eq!(code, Some(0), "{seen}");
 }
+
+const TINY: &str = r#"
+id: tiny
+name: Tiny
+version: 1.0.0
+template_engine: {version: v1, syntax: "{{variable}}"}
+prompts:
+  p:
+    {id: p, name: P, version: 1.0.0, system_template: "{{s}} {{n}}", variables: [
+      {name: s, type: string, required: true},
+      {name: n, type: number, required: true, validation: {minimum: 0.5}}]}
+workflow: {version: 1, entry: a, states: {a: {prompt_task: p, terminal: true}}}
+"#;
+
+#[test]
+fn what_compile_leaves_out_is_named_and_so_is_a_folder_that_is_not_there() {
+    let place = Place::empty();
+    let prompt = "apiVersion: promptkit/v1\nkind: PromptConfig\nmetadata: {name: P}\nspec:\n  task_type: p\n  \
+        version: v1.0.0\n  system_template: Talk.\n  validatrs: []\n";
+    place.write("p.yaml", prompt);
+    let done = place.convoke(&["compile", "p.yaml"]);
+    let told = stderr(&done);
+    assert!(done.status.success(), "{told}");
+    let wanted = "`spec.validatrs` of a PromptConfig has no place in a pack and is left out; did you mean `validators`?";
+    assert!(told.contains(wanted), "{told}");
+    let refused = place.convoke(&["compile", "p.yaml", "-o", "no/such/x.json"]);
+    let told = stderr(&refused);
+    assert!(!refused.status.success() && told.contains("there is no folder no/such"), "{told}");
+    assert!(!told.contains("permissions"), "{told}");
+}
+
+#[test]
+fn a_required_input_that_is_empty_is_named_with_whatever_else_is_wrong() {
+    let place = Place::empty();
+    place.write("tiny.pack.yaml", TINY);
+    let refused = place.convoke(&["run", "tiny.pack.yaml", "--no-input", "-i", "s=", "-i", "n=0.1"]);
+    let told = stderr(&refused);
+    assert!(told.contains("`s` must be given") && told.contains("`n` is 0.1"), "{told}");
+}
+
+#[test]
+fn every_skill_that_is_none_is_named_and_so_is_a_state_whose_skills_fit_nothing() {
+    let place = Place::empty();
+    let pack = TINY.replace("terminal: true", "terminal: true, skills: zz/*") + "skills: [./sk]\n";
+    let warned = pack.replace("./sk]", "./good]");
+    place.write("tiny.pack.yaml", &pack);
+    place.write("good.pack.yaml", &warned);
+    place.write("good/SKILL.md", "---\nname: good\ndescription: d\n---\nDo it.\n");
+    for name in ["one", "two"] {
+        place.write(&format!("sk/{name}/SKILL.md"), "no front matter");
+    }
+    let told = stderr(&place.convoke(&["validate", "tiny.pack.yaml"]));
+    assert!(told.contains("sk/one/SKILL.md") && told.contains("sk/two/SKILL.md"), "{told}");
+    let told = stderr(&place.convoke(&["validate", "good.pack.yaml"]));
+    assert!(told.contains("no skill of the pack is `zz/*` or in it"), "{told}");
+    place.write("good.pack.yaml", warned.replace("zz/*", "go*"));
+    let told = stderr(&place.convoke(&["validate", "good.pack.yaml"]));
+    assert!(!told.contains("no skill"), "{told}");
+}
+
+#[test]
+fn a_misspelt_setting_of_an_eval_is_warned_about() {
+    let place = Place::empty();
+    let eval = |params: &str| {
+        format!("{TINY}evals: [{{id: e, type: contains, trigger: every_turn, params: {{{params}}}}}]\n")
+    };
+    let told = |params: &str| {
+        place.write("tiny.pack.yaml", eval(params));
+        stderr(&place.convoke(&["validate", "tiny.pack.yaml"]))
+    };
+    assert!(told("patterns: [x], patern: [y]").contains("patern"), "{}", told("patterns: [x], patern: [y]"));
+    assert!(!told("patterns: [x]").contains("eval"), "{}", told("patterns: [x]"));
+}

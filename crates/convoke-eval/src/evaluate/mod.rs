@@ -78,8 +78,8 @@ pub fn evaluate_declared(eval: &Eval, run: &Observation, turn: Option<usize>) ->
         Ok(read) => read,
         Err(why) => {
             let passed = eval.threshold.as_ref().map(|_| false);
-            let report =
-                AssertionReport { passed, score: None, ..AssertionReport::failed(&eval.id, place, why) };
+            let report = AssertionReport::failed(&eval.id, place, why.message);
+            let report = AssertionReport { passed, score: None, ..report };
             return Some(Evaluated::Done(report));
         }
     };

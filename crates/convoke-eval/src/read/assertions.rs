@@ -168,11 +168,19 @@ impl Reader {
     }
 }
 
+/// What is wrong with an eval that a pack declares, at its place in it. Of types that nobody here knows nothing is said: others may.
+#[must_use]
+pub fn misfit(eval: &Eval) -> Option<Finding> {
+    declared(eval).err().filter(|_| named(&eval.kind).is_some()).map(|finding| *finding)
+}
+
 /// An eval that a pack declares, as an assertion; with its threshold, if it has one.
-pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), String> {
-    let kind = named(&eval.kind).ok_or_else(|| format!("nobody here knows evals of type `{}`", eval.kind))?;
+pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), Box<Finding>> {
+    let unknown = || format!("nobody here knows evals of type `{}`", eval.kind);
+    let kind =
+        named(&eval.kind).ok_or_else(|| Box::new(Finding::error("unknown-assertion", "/type", unknown())))?;
     let text = json!({"params": eval.params, "when": eval.when}).to_string();
-    let unreadable = || "its settings cannot be read".to_owned();
+    let unreadable = || Box::new(Finding::error("unreadable", "/params", "its settings cannot be read"));
     let mut reader = Reader { measures: true, ..Reader::default() };
     let node = document::parse(&text, &mut reader.findings).ok_or_else(unreadable)?;
     let place = Place { node: &node, path: String::new() };
@@ -180,13 +188,16 @@ pub(crate) fn declared(eval: &Eval) -> Result<(Assertion, Option<Threshold>), St
     let when = when.map(|when| reader.precondition(&when)).unwrap_or_default();
     let params = place.get("params").ok_or_else(unreadable)?;
     let check = reader.check(kind, &params);
-    if let Some(finding) = reader.findings.first() {
-        return Err(finding.message.clone());
+    if !reader.findings.is_empty() {
+        return Err(Box::new(reader.findings.swap_remove(0)));
     }
     let (kind, check, own, said) = check.ok_or_else(unreadable)?;
     let bounded = SCORES.iter().any(|name| eval.params.contains_key(*name));
     let threshold = match &eval.threshold {
-        Some(threshold) => Some(Threshold::declared(threshold)?),
+        Some(threshold) => {
+            let read = Threshold::declared(threshold);
+            Some(read.map_err(|why| Box::new(Finding::error("bad-value", "/threshold", why)))?)
+        }
         None => bounded.then(|| own.clone()),
     };
     let message = [eval.message.clone(), said].into_iter().flatten().next();

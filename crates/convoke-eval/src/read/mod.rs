@@ -14,6 +14,7 @@ use crate::assertion::{Assertion, Check, Precondition, Subject, Threshold};
 use crate::scenario::{ModelSource, Scenario, Turn, TurnInput};
 use assertions::Moment;
 pub(crate) use assertions::declared;
+pub use assertions::misfit;
 use reader::{Place, Reader};
 pub use replies::Replies;
 

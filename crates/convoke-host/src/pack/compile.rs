@@ -20,6 +20,8 @@ pub struct CompiledFile {
     pub source: Source,
     /// What is wrong with it.
     pub diagnostics: Diagnostics,
+    /// What the files say that has no place in a pack, one line each.
+    pub left_out: Vec<String>,
     /// The files that it was made of.
     made_of: Vec<PathBuf>,
 }
@@ -53,10 +55,10 @@ pub fn compile_pack(path: &Path) -> Result<CompiledFile, HostError> {
     let imported = pack::import(&id_of(path), &name, &text, &open).map_err(|errors| {
         HostError::NotCompiled { problems: errors.iter().map(ToString::to_string).collect() }
     })?;
-    let text = serde_json::to_string_pretty(&imported).map_err(HostError::Unwritable)? + "\n";
+    let text = serde_json::to_string_pretty(&imported.pack).map_err(HostError::Unwritable)? + "\n";
     let source = Source::new(format!("{name}, compiled"), text);
     let (_, diagnostics) = PackKind.read(&source, &*files);
-    Ok(CompiledFile { source, diagnostics, made_of: made_of.into_inner() })
+    Ok(CompiledFile { source, diagnostics, left_out: imported.left_out, made_of: made_of.into_inner() })
 }
 
 /// The name of the folder that a file is in, as an id.

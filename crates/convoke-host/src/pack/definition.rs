@@ -12,7 +12,7 @@ use convoke_history::History;
 use convoke_machine::conversation::{Machine, MachineState, Way};
 use convoke_machine::finding::Finding;
 use convoke_machine::pack::model::Eval;
-use convoke_machine::pack::{BAD_VALIDATOR, CompiledPack, Violation, outline};
+use convoke_machine::pack::{BAD_VALIDATOR, CompiledPack, Violation, Wrong, outline};
 use convoke_machine::stage::PackStage;
 use serde_json::{Map, Value, json};
 
@@ -237,8 +237,12 @@ impl Definition for PackDefinition {
         let chosen = self.reserved.iter().filter_map(|name| Some((*name, given.remove(*name)?)));
         let chosen: Map<String, Value> = chosen.map(|(name, value)| (name.to_owned(), value)).collect();
         let violations = violations(&self.pack, &given, chosen.get(PROMPT).and_then(Value::as_str), "");
-        // What is missing, or of another name or type, is told by whoever knows the inputs.
-        let own = violations.into_iter().filter(|violation| violation.is_about_value());
+        // What is not given, or of another name or type, is told by whoever knows the inputs.
+        let is_own = |violation: &Violation| {
+            let is_empty = violation.wrong == Wrong::Missing && given.contains_key(&violation.variable);
+            violation.is_about_value() || is_empty
+        };
+        let own = violations.into_iter().filter(is_own);
         let is_silent = |words: &&str| words.trim().is_empty() && self.is_for_a_model(&chosen);
         let silent = chosen.get(MESSAGE).and_then(Value::as_str).filter(is_silent);
         let silent = silent.map(|_| format!("`{MESSAGE}` says nothing: leave it out to be asked for it"));

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use convoke_eval::{Facts, Vocabulary};
 use convoke_machine::conversation::MachineState;
+use convoke_machine::finding::{Finding, child};
 use convoke_machine::pack::composition::{Action, Step};
 use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::{AGENT, CompiledPack};
 use convoke_machine::workflow::{Orchestration, SET_ARTIFACT, Status, TRANSITION};
+use convoke_text::diagnostic::Severity;
 use convoke_text::nearest;
 use serde_json::{Map, Value};
 
@@ -126,6 +128,20 @@ pub(super) fn exhausted(pack: &CompiledPack, state: &MachineState) -> Option<Str
 pub(super) fn step_evals(pack: &CompiledPack, step: &str) -> Vec<Eval> {
     let named = steps(pack).into_iter().filter(|known| known.id == step).flat_map(|step| step.modifiers.eval);
     named.filter_map(|id| pack.model().evals.iter().find(|eval| eval.id == id).cloned()).collect()
+}
+
+/// Warns of evals whose settings make no sense to whoever knows their type.
+pub(super) fn misfits(pack: &CompiledPack, findings: &mut Vec<Finding>) {
+    let model = pack.model();
+    let own = model.prompts.iter().map(|(task, prompt)| (child("/prompts", task), &prompt.evals));
+    for (place, evals) in std::iter::once((String::new(), &model.evals)).chain(own) {
+        for (index, eval) in evals.iter().enumerate() {
+            let Some(mut finding) = convoke_eval::misfit(eval) else { continue };
+            finding.severity = Severity::Warning;
+            finding.path = format!("{place}/evals/{index}{}", finding.path);
+            findings.push(finding);
+        }
+    }
 }
 
 /// The evals that are declared for a state, or for the prompt of a pack without states.

@@ -64,6 +64,7 @@ impl DefinitionKind for PackKind {
         let (pack, findings) = pack::read_with(source.text(), |pack, findings| {
             beside::add_schemas(pack, files, findings);
             let workflows = beside::workflows(pack, files, findings);
+            evaluated::misfits(pack, findings);
             named = Some((workflows, PackSkills::read(pack, source.name(), files, findings)));
         });
         let definition = pack.zip(named).map(|(pack, (workflows, skills))| {

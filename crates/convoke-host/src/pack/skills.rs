@@ -6,10 +6,10 @@ use std::sync::Arc;
 use convoke_core::Toolset;
 use convoke_goals::SkillShelf;
 use convoke_goals::agentfile::load::{Loader, Skill};
-use convoke_machine::finding::Finding;
+use convoke_machine::finding::{Finding, child};
 use convoke_machine::pack::CompiledPack;
 use convoke_machine::pack::model::SkillSource;
-use convoke_machine::stage::{Skills, StateSkills};
+use convoke_machine::stage::{Skills, StateSkills, allows};
 
 /// The skills of a pack. Those written in place that are taken up from the start are the prompt's, and not here.
 #[derive(Debug, Clone, Default)]
@@ -46,12 +46,34 @@ impl PackSkills {
                 SkillSource::Folder { path, preload } => skills.find(path, *preload, folder, files),
                 _ => continue,
             };
-            if let Some(mut finding) = found {
+            for mut finding in found {
                 finding.path = format!("/skills/{index}");
                 findings.push(finding);
             }
         }
+        skills.unused_filters(pack, findings);
         skills
+    }
+
+    /// Warns of what states say of skills that fits none of them.
+    fn unused_filters(&self, pack: &CompiledPack, findings: &mut Vec<Finding>) {
+        let inline = pack.model().skills.iter().filter_map(|source| match source {
+            SkillSource::Inline { name, .. } => Some((name.as_str(), name.as_str())),
+            _ => None,
+        });
+        let known: Vec<(&str, &str)> =
+            self.0.iter().map(|own| (own.skill.name.as_str(), own.path.as_str())).chain(inline).collect();
+        for (name, state) in pack.model().workflow.iter().flat_map(|workflow| &workflow.states) {
+            let filter = &state.skills;
+            let is_none = filter.is_empty() || filter.eq_ignore_ascii_case("none");
+            if !is_none && !known.iter().any(|(name, path)| allows(filter, name, path)) {
+                let path = child(&child("/workflow/states", name), "skills");
+                let message = format!("no skill of the pack is `{filter}` or in it");
+                let finding = Finding::warning("no-skill", path, message).help("the state has no skills");
+                findings
+                    .push(finding.suggest(filter, known.iter().map(|(name, _)| *name)).sought_in("/skills"));
+            }
+        }
     }
 
     /// Their names.
@@ -59,8 +81,8 @@ impl PackSkills {
         self.0.iter().map(|own| own.skill.name.as_str())
     }
 
-    /// Adds the skills at a path. Gives what is wrong with it.
-    fn find(&mut self, path: &str, preload: bool, beside: &Path, files: &dyn Loader) -> Option<Finding> {
+    /// Adds the skills at a path. Gives everything that is wrong with it.
+    fn find(&mut self, path: &str, preload: bool, beside: &Path, files: &dyn Loader) -> Vec<Finding> {
         let kept = path.strip_prefix('@').and_then(|named| {
             let named = named.rsplit('/').next().unwrap_or_default();
             files.skill(named.split('@').next().unwrap_or_default())
@@ -71,31 +93,32 @@ impl PackSkills {
                 let message = format!("there is no skill `{path}` on this machine");
                 let help =
                     "say where skills are kept: `--skills FOLDER`, or `[skills] paths` in convoke.toml";
-                return Some(Finding::warning("no-skill", "", message).help(help));
+                return vec![Finding::warning("no-skill", "", message).help(help)];
             }
             (None, false) => path,
         };
-        match Skill::load_all(files, place) {
-            Ok(found) if found.is_empty() => {
-                let message = format!("there is no skill in `{path}`");
-                let help =
-                    "a skill is a folder with a file SKILL.md; paths are relative to the folder of the pack";
-                Some(Finding::warning("no-skill", "", message).help(help))
-            }
-            Ok(found) => {
-                for skill in found {
+        let found = Skill::load_all(files, place);
+        if found.is_empty() {
+            let message = format!("there is no skill in `{path}`");
+            let help =
+                "a skill is a folder with a file SKILL.md; paths are relative to the folder of the pack";
+            return vec![Finding::warning("no-skill", "", message).help(help)];
+        }
+        let mut findings = Vec::new();
+        for skill in found {
+            match skill {
+                Ok(mut skill) => {
                     let seen = if kept.is_some() { path.to_owned() } else { skill.folder.clone() };
                     // Its files are read from there, whatever the process's own folder is.
                     let real = std::path::absolute(beside.join(&skill.folder));
-                    let real = real.unwrap_or_else(|_| PathBuf::from(&skill.folder)).display().to_string();
-                    let mut skill = skill;
-                    skill.folder = real;
+                    skill.folder =
+                        real.unwrap_or_else(|_| PathBuf::from(&skill.folder)).display().to_string();
                     self.add(skill, seen, preload);
                 }
-                None
+                Err(error) => findings.push(Finding::error("bad-skill", "", error.to_string())),
             }
-            Err(error) => Some(Finding::error("bad-skill", "", error.to_string())),
         }
+        findings
     }
 
     /// The first of a name counts; a later one may say that it is taken up from the start.

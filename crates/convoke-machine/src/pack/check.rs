@@ -70,6 +70,11 @@ fn evals(evals: &[Eval], path: &str, findings: &mut Vec<Finding>) {
     }
 }
 
+/// Whether a tool cannot be the pack's.
+pub(super) fn is_elsewhere(tool: &str) -> bool {
+    NAMESPACES.iter().any(|space| tool.starts_with(space))
+}
+
 /// Names of tools that nothing has. The host may have them, so they are no mistakes.
 fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
     let members = pack.agents.as_ref().map(|agents| &agents.members);
@@ -97,8 +102,7 @@ fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
     }
     for (index, name) in prompt.tools.iter().enumerate() {
         let place = format!("{}/tools/{index}", child("/prompts", task));
-        let is_elsewhere = name.ends_with('*') || NAMESPACES.iter().any(|space| name.starts_with(space));
-        if pack.tools.contains_key(name) || is_elsewhere || is_member(name) {
+        if pack.tools.contains_key(name) || name.ends_with('*') || is_elsewhere(name) || is_member(name) {
             if name == task && is_member(name) {
                 let message = format!("`{name}` would talk to itself");
                 findings.push(Finding::warning("self-reference", place, message));
@@ -183,7 +187,7 @@ fn compositions(pack: &Pack, findings: &mut Vec<Finding>) {
             eval_lists.chain(["/evals".to_owned()]),
         ),
         prompts: Names::new("prompt", prompts, ["/prompts".to_owned()]),
-        tools: Names::new("tool", pack.tools.keys().map(String::as_str), ["/tools".to_owned()]),
+        tools: pack.tools.keys().map(String::as_str).collect(),
         events: events_by_composition(pack),
     };
     for (name, composition) in &pack.compositions {

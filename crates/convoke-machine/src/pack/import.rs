@@ -16,17 +16,25 @@ pub struct ImportError {
 }
 
 /// Fields of a prompt that are the same in both forms.
-const SAME: [&str; 9] = [
-    "description",
-    "system_template",
-    "tool_policy",
-    "parameters",
-    "evals",
-    "model_overrides",
-    "media",
-    "tested_models",
-    "pipeline",
-];
+const SAME: &str =
+    "description system_template tool_policy parameters evals model_overrides media tested_models pipeline";
+
+/// Other fields of a prompt that have a place in a pack.
+const OTHERS: &str =
+    "task_type version variables allowed_tools validators fragments template_engine metadata";
+
+/// Parts of a pack that are written as they are.
+const PARTS: &str = "evals workflow compositions agents skills";
+
+/// What becomes of the files.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// The pack.
+    pub pack: Node,
+    /// What the files say that has no place in a pack, one line each.
+    pub left_out: Vec<String>,
+}
 
 /// Makes a pack of a file and those it names, which `open` reads. A file that is a pack already stays as it is.
 ///
@@ -37,16 +45,17 @@ pub fn import(
     file: &str,
     text: &str,
     open: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<Node, Vec<ImportError>> {
-    let (errors, prompts, tools, fragments) = Default::default();
-    let mut import = Import { open, errors, prompts, tools, fragments, engine: None };
-    let pack = import.main(id, file, text);
-    pack.filter(|_| import.errors.is_empty()).ok_or(import.errors)
+) -> Result<Imported, Vec<ImportError>> {
+    let (errors, left_out, prompts, tools, fragments) = Default::default();
+    let mut import = Import { open, errors, left_out, prompts, tools, fragments, engine: None };
+    let pack = import.main(id, file, text).filter(|_| import.errors.is_empty());
+    pack.map(|pack| Imported { pack, left_out: import.left_out }).ok_or(import.errors)
 }
 
 struct Import<'a> {
     open: &'a dyn Fn(&str) -> Result<String, String>,
     errors: Vec<ImportError>,
+    left_out: Vec<String>,
     prompts: Vec<Entry>,
     tools: Vec<Entry>,
     fragments: Vec<Entry>,
@@ -61,6 +70,7 @@ impl Import<'_> {
             "PromptConfig" => self.prompt(file, &main),
             "Arena" => {
                 let spec = main.get("spec");
+                self.leave_out(file, "Arena", spec, &["prompt_configs tools", PARTS]);
                 for (list, wanted) in [("prompt_configs", "PromptConfig"), ("tools", "Tool")] {
                     let named = spec.and_then(|spec| spec.get(list)).into_iter().flat_map(Node::items);
                     for name in named.filter_map(|item| item.get("file").and_then(Node::text)) {
@@ -99,8 +109,7 @@ impl Import<'_> {
             }
         }
         let spec = main.get("spec").into_iter();
-        let parts = ["evals", "workflow", "compositions", "agents", "skills"];
-        fields.extend(spec.flat_map(|spec| parts.into_iter().filter_map(|name| copy(spec, name, name))));
+        fields.extend(spec.flat_map(|spec| PARTS.split(' ').filter_map(|name| copy(spec, name, name))));
         Some(fields.into())
     }
 
@@ -123,6 +132,8 @@ impl Import<'_> {
             }
         }
         let Some(spec) = node.get("spec") else { return };
+        // One that stands alone may have the parts of a pack too.
+        self.leave_out(file, "PromptConfig", Some(spec), &[SAME, OTHERS, PARTS]);
         let Some(task) = spec.get("task_type").and_then(Node::text) else {
             return self.wrong(
                 file,
@@ -135,7 +146,7 @@ impl Import<'_> {
         let version = spec.get("version").cloned().unwrap_or_else(|| "v1.0.0".into());
         let mut fields =
             vec![Entry::new("id", task), Entry::new("name", name), Entry::new("version", version)];
-        fields.extend(SAME.into_iter().filter_map(|field| copy(spec, field, field)));
+        fields.extend(SAME.split(' ').filter_map(|field| copy(spec, field, field)));
         let each = |name: &str, change: fn(&Node) -> Node| {
             let items = spec.get(name)?.items();
             Some(Entry::new(name, items.iter().map(change).collect::<Vec<_>>()))
@@ -175,6 +186,7 @@ impl Import<'_> {
         let (Some(name), Some(spec)) = (name_of(node), node.get("spec")) else {
             return self.wrong(file, "a tool needs `metadata.name` and `spec`".to_owned());
         };
+        self.leave_out(file, "Tool", Some(spec), &["description input_schema output_schema"]);
         let mut fields = vec![Entry::new("name", name)];
         fields.extend(copy(spec, "description", "description"));
         fields.extend(copy(spec, "input_schema", "parameters"));
@@ -187,6 +199,19 @@ impl Import<'_> {
 
     fn parsed(&mut self, file: &str, text: &str) -> Option<Node> {
         parse_strictly(text).map_err(|message| self.wrong(file, message)).ok()
+    }
+
+    /// Says which fields of a `spec` have no place in a pack.
+    fn leave_out(&mut self, file: &str, kind: &str, spec: Option<&Node>, known: &[&str]) {
+        let known: Vec<&str> = known.iter().flat_map(|names| names.split(' ')).collect();
+        let names = spec.into_iter().flat_map(Node::entries).map(|entry| &*entry.name);
+        for name in names.filter(|name| !known.contains(name)) {
+            let meant = convoke_text::nearest(name, known.iter().copied());
+            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            self.left_out.push(format!(
+                "{file}: `spec.{name}` of a {kind} has no place in a pack and is left out{meant}"
+            ));
+        }
     }
 
     fn wrong(&mut self, file: &str, message: String) {

@@ -43,7 +43,7 @@ pub use agent::{AGENT, AgentCard, AgentSkill};
 pub use compiled::CompiledPack;
 pub use dialect::{Compatibility, Dialect, Refusal};
 pub use eval::merged;
-pub use import::{ImportError, import};
+pub use import::{ImportError, Imported, import};
 pub use prompt::{BAD_VALIDATOR, CompiledPrompt, Moment, RenderError};
 pub use validator::{Direction, Judgement, Validator, ValidatorError};
 pub use variables::{Bound, CompiledVariable, Violation, Wrong};

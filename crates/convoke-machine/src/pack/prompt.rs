@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::eval::merged;
 use super::fragment::Fragments;
 use super::model::{Eval, Pack, Parameters, Prompt};
 use super::template::{Part, Template, Unresolved, rendered};
-use super::validator::{Validator, ValidatorError, kinds};
+use super::validator::{Validator, ValidatorError, kinds, regex, settings};
 use super::variables::{Bound, CompiledVariable, Violation, Wrong};
 use crate::finding::{Finding, child};
 
@@ -223,7 +222,11 @@ impl CompiledPrompt {
         let path = &child(prompt, "system_template");
         for part in self.template.parts() {
             if let Part::Unknown(inside) = part {
-                let shown = convoke_text::one_line_of(inside, 40);
+                let spaces = |has: bool| if has { " " } else { "" };
+                let is_space = char::is_whitespace;
+                let (before, after) =
+                    (spaces(inside.starts_with(is_space)), spaces(inside.ends_with(is_space)));
+                let shown = format!("{before}{}{after}", convoke_text::one_line_of(inside, 40));
                 let finding = Finding::warning(
                     "bad-placeholder",
                     path,
@@ -283,16 +286,20 @@ fn variables(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec<
             findings.push(finding.needs(child(&place, "type")));
         }
         let pattern = variable.validation.pattern.as_deref().and_then(|pattern| {
-            let compiled = Regex::new(pattern);
-            if let Err(error) = &compiled {
-                let said = error.to_string();
-                let message =
-                    format!("not a regular expression: {}", said.lines().last().unwrap_or_default());
+            let compiled = regex(pattern);
+            if let Err(message) = &compiled {
                 findings.push(Finding::error("bad-pattern", format!("{place}/validation/pattern"), message));
             }
             compiled.ok()
         });
-        compiled.push(CompiledVariable { declaration: variable.clone(), pattern });
+        let variable = CompiledVariable { declaration: variable.clone(), pattern };
+        for broken in variable.declaration.default.iter().flat_map(|default| variable.broken_rules(default)) {
+            let message =
+                format!("the default of `{}` breaks its own rule: it {broken}", variable.declaration.name);
+            let finding = Finding::warning("bad-default", child(&place, "default"), message);
+            findings.push(finding.help("change one of them; until then the variable must be given"));
+        }
+        compiled.push(variable);
     }
     compiled
 }
@@ -301,6 +308,14 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
     let mut compiled = Vec::new();
     for (index, spec) in declared.validators.iter().enumerate().filter(|(_, spec)| spec.enabled) {
         let place = format!("{path}/validators/{index}");
+        let known = settings(&spec.kind);
+        let is_known = kinds().any(|kind| kind == spec.kind);
+        let is_setting = |name: &&String| known.clone().any(|known| known == *name);
+        for name in spec.params.keys().filter(|name| is_known && !is_setting(name)) {
+            let message = format!("`{name}` is not a setting of a `{}`", spec.kind);
+            let finding = Finding::warning("unknown-field", format!("{place}/params/{name}"), message);
+            findings.push(finding.help("it is kept, and has no effect").suggest(name, known.clone()));
+        }
         match Validator::new(spec) {
             Ok(validator) => compiled.push(validator),
             Err(ValidatorError::Unknown { kind }) => {

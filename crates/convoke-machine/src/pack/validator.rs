@@ -91,22 +91,45 @@ pub enum ValidatorError {
 /// Reads the settings of a rule.
 type ReadRule = fn(Settings<'_>) -> Result<Rule, ValidatorError>;
 
-/// The rules that are known, each with all the names it has.
-const KINDS: [(&[&str], ReadRule); 9] = [
-    (&["banned_words", "content_excludes"], |settings| Ok(Rule::Excludes(settings.words()?))),
-    (&["contains", "content_includes", "required_words"], |settings| Ok(Rule::Contains(settings.words()?))),
-    (&["length", "max_length", "min_length"], |settings| settings.length()),
-    (&["max_sentences", "sentence_count"], |settings| settings.sentences()),
-    (&["field_presence", "required_fields"], |settings| settings.fields()),
-    (&["regex", "regex_match"], |settings| settings.pattern()),
-    (&["is_valid_json", "json_valid"], |_| Ok(Rule::Json(None))),
-    (&["json_schema"], |settings| settings.schema()),
-    (&["pii", "pii_detection", "pii_leakage"], |_| Ok(Rule::Excludes(personal()))),
+const WORDS: &[&str] = &["patterns", "words"];
+const MOST: &[&str] = &["max", "max_characters", "max_chars", "max_length"];
+const LEAST: &[&str] = &["min", "min_characters", "min_chars", "min_length"];
+const SENTENCES: &[&str] = &["max", "max_sentences"];
+const FIELDS: &[&str] = &["fields", "required_fields"];
+/// The settings of all rules.
+const ALL: &[&str] = &["direction", "message", "min_score", "max_score"];
+
+/// A kind of rules: all the names it has, its settings, and what reads them.
+type Kind = (&'static [&'static str], &'static [&'static [&'static str]], ReadRule);
+
+/// The rules that are known.
+const KINDS: [Kind; 9] = [
+    (&["banned_words", "content_excludes"], &[WORDS], |settings| Ok(Rule::Excludes(settings.words()?))),
+    (&["contains", "content_includes", "required_words"], &[WORDS], |settings| {
+        Ok(Rule::Contains(settings.words()?))
+    }),
+    (&["length", "max_length", "min_length"], &[MOST, LEAST], |settings| settings.length()),
+    (&["max_sentences", "sentence_count"], &[SENTENCES], |settings| settings.sentences()),
+    (&["field_presence", "required_fields"], &[FIELDS], |settings| settings.fields()),
+    (&["regex", "regex_match"], &[&["pattern", "expect_match"]], |settings| settings.pattern()),
+    (&["is_valid_json", "json_valid"], &[], |_| Ok(Rule::Json(None))),
+    (&["json_schema"], &[&["schema"]], |settings| settings.schema()),
+    (&["pii", "pii_detection", "pii_leakage"], &[], |_| Ok(Rule::Excludes(personal()))),
 ];
+
+fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|(names, ..)| names.contains(&name))
+}
+
+/// The settings of a kind of rules.
+pub(super) fn settings(name: &str) -> impl Iterator<Item = &'static str> + Clone {
+    let own = kind(name).into_iter().flat_map(|(_, settings, _)| settings.iter().copied());
+    own.chain([ALL]).flatten().copied()
+}
 
 /// The names of all rules.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().flat_map(|(names, _)| names.iter().copied())
+    KINDS.iter().flat_map(|(names, ..)| names.iter().copied())
 }
 
 impl Validator {
@@ -115,8 +138,8 @@ impl Validator {
     /// # Errors
     /// If nobody knows such rules, or its settings make no sense.
     pub fn new(spec: &ValidatorSpec) -> Result<Self, ValidatorError> {
-        let known = KINDS.iter().find(|(names, _)| names.contains(&spec.kind.as_str()));
-        let (_, read) = known.ok_or_else(|| ValidatorError::Unknown { kind: spec.kind.clone() })?;
+        let unknown = || ValidatorError::Unknown { kind: spec.kind.clone() };
+        let (.., read) = kind(&spec.kind).ok_or_else(unknown)?;
         let rule = read(Settings(&spec.params))?;
         let direction = spec.params.get("direction").filter(|given| given.is_string());
         let direction = direction.map_or(Ok(Direction::Output), |given| {
@@ -212,8 +235,8 @@ struct Settings<'a>(&'a Map<String, Value>);
 
 impl Settings<'_> {
     fn length(self) -> Result<Rule, ValidatorError> {
-        let most = self.number(&["max", "max_characters", "max_chars", "max_length"]);
-        let least = self.number(&["min", "min_characters", "min_chars", "min_length"]);
+        let most = self.number(MOST);
+        let least = self.number(LEAST);
         match (least, most) {
             (None, None) => Err(wrong("a length needs `max_characters` or `min_characters`, a whole number")),
             _ => Ok(Rule::Length { least: least.unwrap_or_default(), most }),
@@ -221,20 +244,19 @@ impl Settings<'_> {
     }
 
     fn sentences(self) -> Result<Rule, ValidatorError> {
-        let most = self.number(&["max", "max_sentences"]);
+        let most = self.number(SENTENCES);
         Ok(Rule::Sentences { most: needed(most, "this needs `max`, a whole number")? })
     }
 
     fn fields(self) -> Result<Rule, ValidatorError> {
-        let fields = self.texts(&["fields", "required_fields"]);
+        let fields = self.texts(FIELDS);
         needed(fields, "this needs `fields`, a list of names").map(Rule::Fields)
     }
 
     fn pattern(self) -> Result<Rule, ValidatorError> {
         let pattern = self.0.get("pattern").and_then(Value::as_str);
-        let pattern = Regex::new(needed(pattern, "this needs `pattern`, a regular expression")?);
-        let pattern =
-            pattern.map_err(|error| wrong(format!("`pattern` is not a regular expression: {error}")))?;
+        let pattern = regex(needed(pattern, "this needs `pattern`, a regular expression")?);
+        let pattern = pattern.map_err(|why| wrong(format!("`pattern` is {why}")))?;
         let wanted = self.0.get("expect_match").and_then(Value::as_bool).unwrap_or(true);
         Ok(Rule::Matches { pattern, wanted })
     }
@@ -258,7 +280,7 @@ impl Settings<'_> {
 
     /// Whole words, whatever their case.
     fn words(&self) -> Result<Vec<Regex>, ValidatorError> {
-        let words = self.texts(&["patterns", "words"]);
+        let words = self.texts(WORDS);
         let words = needed(words, "this needs `patterns` or `words`, a list of texts")?;
         let pattern = |word: &String| {
             let edge = |is_word: bool| if is_word { r"\b" } else { "" };
@@ -271,6 +293,15 @@ impl Settings<'_> {
         let patterns = words.iter().map(pattern).collect::<Result<_, _>>();
         patterns.map_err(|error| wrong(format!("these words are too long: {error}")))
     }
+}
+
+/// A regular expression, or in one line what is wrong with it.
+pub(super) fn regex(pattern: &str) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| {
+        let said = error.to_string();
+        let last = said.lines().last().unwrap_or_default();
+        format!("not a regular expression: {}", last.trim_start_matches("error: "))
+    })
 }
 
 fn wrong(message: impl Into<String>) -> ValidatorError {

@@ -92,7 +92,7 @@ impl CompiledVariable {
         }
     }
 
-    fn broken_rules(&self, value: &Value) -> Vec<String> {
+    pub(super) fn broken_rules(&self, value: &Value) -> Vec<String> {
         let rules = &self.declaration.validation;
         let mut broken = Vec::new();
         if let Value::String(text) = value {

@@ -47,7 +47,9 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
             return StoreError::Corrupt { store: place.to_owned(), problem: error.to_string() };
         }
         Some(ErrorCode::DiskFull) => {
-            format!("the disk that holds {place} is full: free some space, then resume the run")
+            format!(
+                "the disk that holds {place} is full: free some space, then try again; a run that had begun can be resumed"
+            )
         }
         Some(ErrorCode::ReadOnly) => {
             format!("{place} cannot be written: make the file and its folder writable for this user")

@@ -143,20 +143,24 @@ impl Skill {
     }
 
     /// Reads the skills in a folder and below: every folder with a `SKILL.md` in it, in the order of their paths.
-    ///
-    /// # Errors
-    /// If one of them is not a skill, or cannot be read.
-    pub fn load_all(loader: &dyn Loader, folder: &str) -> Result<Vec<Self>, SkillError> {
+    /// What is not a skill or cannot be read is an error in its place.
+    #[must_use]
+    pub fn load_all(loader: &dyn Loader, folder: &str) -> Vec<Result<Self, SkillError>> {
         let (mut skills, mut left) = (Vec::new(), vec![(folder.to_owned(), 0)]);
         while let Some((folder, depth)) = left.pop() {
-            if loader.find(&join(&folder, "SKILL.md"))? != PathContent::Nothing {
-                skills.push(Self::load(loader, &folder)?);
-            } else if depth < DEEPEST {
-                let inner = loader.folders(&folder)?.into_iter().rev();
-                left.extend(inner.map(|inner| (join(&folder, &inner), depth + 1)));
+            match loader.find(&join(&folder, "SKILL.md")) {
+                Ok(PathContent::Nothing) if depth < DEEPEST => match loader.folders(&folder) {
+                    Ok(inner) => {
+                        left.extend(inner.iter().rev().map(|inner| (join(&folder, inner), depth + 1)));
+                    }
+                    Err(error) => skills.push(Err(error.into())),
+                },
+                Ok(PathContent::Nothing) => {}
+                Ok(_) => skills.push(Self::load(loader, &folder)),
+                Err(error) => skills.push(Err(error.into())),
             }
         }
-        Ok(skills)
+        skills
     }
 
     /// Returns the prompt for an agent with this skill: the description, the instructions, and which scripts there are.

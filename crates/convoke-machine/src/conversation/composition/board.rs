@@ -70,8 +70,8 @@ impl Board {
     pub(super) fn reaches(&self, step: &Step, branches: &[String]) -> bool {
         let was_run = |name: &String| self.done.contains_key(name.as_str());
         let leads = |branch: &String| matches!(self.done.get(branch.as_str()), Some(Done::Way(Some(to))) if *to == step.id);
-        (step.depends_on.is_empty() || step.depends_on.iter().any(was_run))
-            && (branches.is_empty() || branches.iter().any(leads))
+        let named = step.depends_on.as_deref().unwrap_or_default();
+        (named.is_empty() || named.iter().any(was_run)) && (branches.is_empty() || branches.iter().any(leads))
     }
 
     /// What a reference refers to.

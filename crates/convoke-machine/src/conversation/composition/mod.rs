@@ -23,14 +23,13 @@ use self::board::{Board, value_of};
 use self::step::{Asked, ComposedStep, Tally, Work, give_result};
 use super::activation::Activation;
 use super::announce::tell;
-use crate::pack::composition::{Action, Composition, Engine, Predicate, Step, said, waits};
+use crate::pack::composition::{Action, Composition, OnFailure, Predicate, Step, said, waits};
 
 /// A composition that can be run: its schemas and tools are there.
 #[derive(Clone)]
 pub struct ComposedWork {
     name: Arc<str>,
     composition: Arc<Composition>,
-    engine: Engine,
     tools: Toolset,
     schemas: Arc<BTreeMap<String, Value>>,
 }
@@ -97,12 +96,9 @@ impl ComposedWork {
                 return Err(InvalidComposition::MissingTool { composition, step: step.id.clone(), tool });
             }
         }
-        // What is wrong with settings keeps a pack from being compiled.
-        let (engine, _) = Engine::of(&composition.engine, "");
         Ok(Self {
             name: name.into(),
             composition: Arc::new(composition.clone()),
-            engine,
             tools: tools.clone(),
             schemas: Arc::new(schemas.clone()),
         })
@@ -173,8 +169,10 @@ impl ComposedWork {
     /// The events that follow: what the first rules say that hold, then what the output names itself.
     fn events(&self, board: &Board, output: &Value) -> Vec<String> {
         // What cannot be compared does not hold.
-        let holds = |predicate: &Predicate| board.holds(predicate).unwrap_or(false);
-        let rules = self.engine.on_output.iter().filter(|rule| rule.predicate.as_ref().is_none_or(holds));
+        let holds =
+            |predicate| Predicate::parse(predicate).is_ok_and(|parsed| board.holds(&parsed).unwrap_or(false));
+        let rules = self.composition.engine.on_output.iter();
+        let rules = rules.filter(|rule| rule.predicate.as_ref().is_none_or(holds));
         let named = output.get("event").and_then(Value::as_str).map(str::to_owned);
         rules.map(|rule| rule.event.clone()).chain(named).collect()
     }
@@ -195,9 +193,11 @@ impl Building<'_> {
         steps: &[Step],
         waits: &BTreeMap<&str, std::collections::BTreeSet<&str>>,
     ) -> Result<Dag<Board>, Error> {
-        let engine = &self.work.engine;
-        let rest =
-            if engine.cancels_on_failure { RemainingBranches::Cancel } else { RemainingBranches::Finish };
+        let engine = &self.work.composition.engine;
+        let rest = match engine.on_failure {
+            OnFailure::Finish => RemainingBranches::Finish,
+            OnFailure::Cancel => RemainingBranches::Cancel,
+        };
         let mut dag = Dag::builder(name, rest);
         for step in steps {
             let id: Arc<str> = step.id.as_str().into();

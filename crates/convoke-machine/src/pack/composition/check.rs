@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::order::{said, stuck, texts, waits};
-use super::{Action, Composition, Engine, Predicate, Step, references};
+use super::{Action, Composition, Predicate, Step, references};
 use crate::finding::{Finding, child};
+use crate::pack::check::is_elsewhere;
 use crate::workflow::{SET_ARTIFACT, TRANSITION};
 
 /// What else a pack has that its compositions may name.
 pub(in crate::pack) struct Surroundings<'a> {
     pub(in crate::pack) prompts: Names<'a>,
-    pub(in crate::pack) tools: Names<'a>,
+    pub(in crate::pack) tools: BTreeSet<&'a str>,
     pub(in crate::pack) evals: Names<'a>,
     /// The events of the states that run a composition, by its name.
     pub(in crate::pack) events: BTreeMap<&'a str, BTreeSet<&'a str>>,
@@ -112,7 +113,7 @@ impl<'a> Check<'a, '_> {
             self.findings.extend(self.around.evals.unknown(eval, &place));
         }
         if level == Level::Top {
-            for (index, before) in step.depends_on.iter().enumerate() {
+            for (index, before) in step.depends_on.iter().flatten().enumerate() {
                 self.findings.extend(self.top.unknown(before, &format!("{path}/depends_on/{index}")));
             }
         }
@@ -127,11 +128,11 @@ impl<'a> Check<'a, '_> {
                 let tools =
                     if let Action::Agent { tools, .. } = &step.action { tools.as_deref() } else { None };
                 for (index, tool) in tools.into_iter().flatten().enumerate() {
-                    self.findings.extend(self.around.tools.unknown(tool, &format!("{path}/tools/{index}")));
+                    self.tool(tool, &format!("{path}/tools/{index}"));
                 }
             }
             Action::Tool { tool, args } => {
-                self.findings.extend(self.around.tools.unknown(tool, &child(path, "tool")));
+                self.tool(tool, &child(path, "tool"));
                 for (name, value) in args {
                     self.references(value, &child(&child(path, "args"), name));
                 }
@@ -153,13 +154,24 @@ impl<'a> Check<'a, '_> {
                     self.step(branch, &child(&place, index), Level::Nested);
                     let ids = branches.iter().map(|branch| branch.id.as_str());
                     let known = Names::new("branch beside it", ids, [place.clone()]);
-                    for (number, before) in branch.depends_on.iter().enumerate() {
+                    for (number, before) in branch.depends_on.iter().flatten().enumerate() {
                         let place = format!("{place}/{index}/depends_on/{number}");
                         self.findings.extend(known.unknown(before, &place));
                     }
                 }
                 self.circle(stuck(branches, &said(branches)), &place);
             }
+        }
+    }
+
+    /// A tool that the pack does not have may be this host's.
+    fn tool(&mut self, name: &str, path: &str) {
+        let known = &self.around.tools;
+        if !known.contains(name) && !is_elsewhere(name) {
+            let finding = Finding::warning("unknown-tool", path, format!("the pack has no tool `{name}`"))
+                .help("a run begins only where somebody else has it")
+                .suggest(name, known.iter().copied());
+            self.findings.push(finding.sought_in("/tools"));
         }
     }
 
@@ -190,14 +202,13 @@ impl<'a> Check<'a, '_> {
     }
 
     fn engine(&mut self, name: &str, composition: &Composition, path: &str) {
-        let (engine, findings) = Engine::of(&composition.engine, path);
-        self.findings.extend(findings);
         let events = self.around.events.get(name).into_iter().flatten().copied();
         let known = Names::new("state that runs this and has the event", events, []);
-        for (index, rule) in engine.on_output.iter().enumerate() {
+        for (index, rule) in composition.engine.on_output.iter().enumerate() {
             let place = format!("{path}/on_output/{index}");
-            let predicate = composition.engine["on_output"][index].get("predicate");
-            predicate.iter().for_each(|predicate| self.references(predicate, &child(&place, "predicate")));
+            rule.predicate
+                .iter()
+                .for_each(|predicate| self.predicate(predicate, &child(&place, "predicate")));
             let unknown = known.unknown(&rule.event, &child(&place, "event"));
             self.findings.extend(unknown.map(|finding| finding.needs("/workflow")));
         }
@@ -215,7 +226,7 @@ impl<'a> Check<'a, '_> {
     fn gaps(&mut self, composition: &Composition, path: &str) {
         for (index, pair) in composition.steps.windows(2).enumerate() {
             let forks = matches!(pair[0].action, Action::Branch { .. } | Action::Parallel { .. });
-            if forks && pair[1].depends_on.is_empty() {
+            if forks && pair[1].depends_on.is_none() {
                 let message = format!(
                     "`{}` follows the {} `{}` and does not say what it waits for",
                     pair[1].id,

@@ -7,7 +7,7 @@ mod predicate;
 mod reference;
 
 pub(super) use check::{Names, Surroundings, check};
-pub use engine::{Engine, OutputRule};
+pub use engine::{Engine, OnFailure, OutputRule};
 pub(crate) use order::{said, waits};
 pub(crate) use predicate::NotANumber;
 pub use predicate::{Comparison, Predicate, PredicateError};
@@ -34,9 +34,9 @@ pub struct Composition {
     pub output: Option<String>,
     /// Its steps.
     pub steps: Vec<Step>,
-    /// Settings of the engine; see [`Engine::of`].
+    /// Settings that only we know.
     #[serde(default)]
-    pub engine: Map<String, Value>,
+    pub engine: Engine,
 }
 
 impl Composition {
@@ -59,9 +59,8 @@ impl Composition {
 pub struct Step {
     /// What it is called.
     pub id: String,
-    /// The steps it waits for. Without any, it waits for the one before it.
-    #[serde(default)]
-    pub depends_on: Vec<String>,
+    /// The steps it waits for; without a word the one before it, with an empty list none.
+    pub depends_on: Option<Vec<String>>,
     /// What is different about how it is run.
     #[serde(default)]
     pub modifiers: Modifiers,

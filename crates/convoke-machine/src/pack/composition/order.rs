@@ -38,7 +38,7 @@ pub(crate) fn waits(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
     for (index, step) in steps.iter().enumerate() {
         let before = index.checked_sub(1).map(|before| steps[before].id.as_str());
         let own = waits.entry(&step.id).or_default();
-        if own.is_empty() {
+        if own.is_empty() && step.depends_on.is_none() {
             // Two steps of one name are a mistake of their own, not a circle.
             own.extend(before.filter(|before| *before != step.id));
         }
@@ -58,7 +58,7 @@ pub(crate) fn waits(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
 pub(crate) fn said(steps: &[Step]) -> BTreeMap<&str, BTreeSet<&str>> {
     steps
         .iter()
-        .map(|step| (step.id.as_str(), step.depends_on.iter().map(String::as_str).collect()))
+        .map(|step| (step.id.as_str(), step.depends_on.iter().flatten().map(String::as_str).collect()))
         .collect()
 }
 

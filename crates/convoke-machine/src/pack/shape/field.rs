@@ -40,8 +40,9 @@ pub(super) struct Object {
     /// What messages call it: `a prompt`.
     pub(super) title: &'static str,
     pub(super) fields: &'static [Field],
-    /// Who refuses fields that are not in the table: they are warned about. Without anybody, they have a meaning to somebody.
-    pub(super) closed_to: Dialects,
+    /// Who refuses fields that are not in the table: they are warned about, also where nobody refuses them. Without a word, they have a
+    /// meaning to somebody.
+    pub(super) closed_to: Option<Dialects>,
     /// What depends on several of its fields.
     pub(super) also: Option<fn(&mut Walk, &Node, &str)>,
 }
@@ -94,7 +95,7 @@ pub(super) const fn required_by(
 
 /// An object, by what messages call it.
 pub(super) const fn named(title: &'static str) -> Object {
-    Object { title, fields: &[], closed_to: NEITHER, also: None }
+    Object { title, fields: &[], closed_to: None, also: None }
 }
 
 impl Object {
@@ -103,14 +104,14 @@ impl Object {
         self.closed_to(BOTH, fields)
     }
 
-    /// It has these fields, and to some no others.
+    /// It has these fields, and to some no others. Nobody heeds others, whoever lets them be.
     pub(super) const fn closed_to(self, closed_to: Dialects, fields: &'static [Field]) -> Self {
-        Self { fields, closed_to, ..self }
+        Self { fields, closed_to: Some(closed_to), ..self }
     }
 
     /// It has these fields and any others.
     pub(super) const fn open(self, fields: &'static [Field]) -> Self {
-        self.closed_to(NEITHER, fields)
+        Self { fields, ..self }
     }
 
     /// It keeps a rule that is about several of its fields.

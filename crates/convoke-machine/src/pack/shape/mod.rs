@@ -148,12 +148,11 @@ impl Walk {
                 None => {}
             }
         }
-        let is_closed = object.closed_to != NEITHER;
-        let is_unknown = |name: &str| is_closed && object.field(name).is_none();
-        for entry in node.entries().iter().filter(|entry| is_unknown(&entry.name)) {
+        let unknown = node.entries().iter().filter(|entry| object.field(&entry.name).is_none());
+        for (entry, by) in unknown.filter_map(|entry| Some((entry, object.closed_to?))) {
             let place = child(path, &entry.name);
             let message = format!("`{}` is not a field of {}", entry.name, object.title);
-            self.note(object.closed_to, &place, &message);
+            self.note(by, &place, &message);
             let finding =
                 Finding::warning("unknown-field", place, message).help("it is kept, and has no effect");
             self.0.findings.push(finding.suggest(&entry.name, object.rows().map(|(_, name)| name)));

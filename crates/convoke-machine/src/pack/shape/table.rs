@@ -44,7 +44,11 @@ static METADATA: Object = named("the metadata").open(&[
     optional("language", Checked(&rule::LANGUAGE)),
     optional("tags", TEXTS),
     optional("cost_estimate", Fields(&COST_ESTIMATE)),
+    optional("convoke", Fields(&CONVOKE)),
 ]);
+
+/// Ours, in a place that the format leaves to whoever runs a pack.
+static CONVOKE: Object = named("what Convoke is told").closed_to(NEITHER, &[optional("workflows", OPEN)]);
 
 const POSITIVE: Shape = Number(0.0, f64::INFINITY);
 
@@ -247,14 +251,36 @@ static ARTIFACT: Object = named("an artifact").closed(&[
     optional("mode", OneOf(&["replace", "append"], BOTH)),
 ]);
 
-static ENGINE: Object = named("the engine").open(&[optional("budget", Custom(object::budget))]);
+static ENGINE: Object = named("the engine").closed_to(NEITHER, &[optional("budget", Custom(object::budget))]);
 
 static COMPOSITION: Object = named("a composition").closed(&[
     required("version", Whole(1), "1"),
     optional("description input_schema output_schema output", Text),
     required("steps", List(&Fields(&STEP), 1), "[…], with at least one step in it"),
-    optional("engine", OPEN),
+    optional("engine", Fields(&COMPOSITION_ENGINE)),
 ]);
+
+static COMPOSITION_ENGINE: Object = named("the engine").closed_to(
+    NEITHER,
+    &[
+        optional("concurrency", Whole(1)),
+        optional("on_failure", OneOf(&["finish", "cancel"], BOTH)),
+        optional("on_output", List(&Fields(&OUTPUT_RULE), 0)),
+    ],
+);
+
+static OUTPUT_RULE: Object = named("a rule for the output")
+    .closed_to(NEITHER, &[required("event", Text, "\"Done\""), optional("predicate", Fields(&PREDICATE))]);
+
+/// Which fields there must be depends on each other, so who reads predicates says that.
+static PREDICATE: Object = named("a predicate").closed_to(
+    NEITHER,
+    &[
+        optional("path op value exists", Any),
+        optional("all_of any_of", List(&Fields(&PREDICATE), 0)),
+        optional("not", Fields(&PREDICATE)),
+    ],
+);
 
 pub(super) static STEP: Object = named("a step")
     .closed_to(
@@ -268,25 +294,29 @@ pub(super) static STEP: Object = named("a step")
             optional("prompt_task tool", FILLED),
             optional("input", Custom(object::step_input)),
             optional("termination", Fields(&TERMINATION)),
-            optional("args predicate", OPEN),
+            optional("args", OPEN),
+            optional("predicate", Fields(&PREDICATE)),
             optional("branches", List(&Fields(&STEP), 2)),
             optional("reduce", Fields(&REDUCE)),
         ],
     )
     .and(object::step);
 
-static MODIFIERS: Object =
-    named("the modifiers of a step").open(&[optional("retry", Fields(&RETRY)), optional("eval", TEXTS)]);
+static MODIFIERS: Object = named("the modifiers of a step")
+    .closed_to(NEITHER, &[optional("retry", Fields(&RETRY)), optional("eval", TEXTS)]);
 
-static RETRY: Object = named("a retry").open(&[optional("max_attempts", Whole(1))]);
+static RETRY: Object = named("a retry").closed_to(NEITHER, &[optional("max_attempts", Whole(1))]);
 
 static TERMINATION: Object = named("the end of an agent's work")
-    .open(&[optional("max_steps", Whole(1)), optional("tool_called", FILLED)]);
+    .closed_to(NEITHER, &[optional("max_steps", Whole(1)), optional("tool_called", FILLED)]);
 
-static REDUCE: Object = named("a reduction").open(&[
-    required("strategy", OneOf(&["append", "replace", "barrier"], BOTH), "\"barrier\""),
-    required("into", FILLED, "\"results\""),
-]);
+static REDUCE: Object = named("a reduction").closed_to(
+    NEITHER,
+    &[
+        required("strategy", OneOf(&["append", "replace", "barrier"], BOTH), "\"barrier\""),
+        required("into", FILLED, "\"results\""),
+    ],
+);
 
 static AGENTS: Object = named("the agents").closed(&[
     required("entry", Text, "\"…\""),
