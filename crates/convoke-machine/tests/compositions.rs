@@ -70,6 +70,7 @@ fn promptkit_203_everything_that_is_wrong_with_a_composition_is_found() {
             "unknown-name",
         ),
         ("an unknown prompt", json!([with_field(ask("a"), "prompt_task", json!("caht"))]), "unknown-name"),
+        ("an unknown tool", json!([{"id": "a", "kind": "tool", "tool": "x"}]), "unknown-name"),
         (
             "an unknown eval",
             json!([with_field(ask("a"), "modifiers", json!({"eval": ["x"]}))]),
@@ -216,24 +217,24 @@ fn settings_of_the_engine_are_checked() {
 }
 
 #[test]
-fn a_tool_that_a_step_names_and_the_pack_does_not_have_may_be_the_hosts() {
+fn a_tool_that_a_step_names_is_declared_also_if_it_is_the_hosts() {
     let agent = |tool: &str| json!({"id": "b", "kind": "agent", "prompt_task": "chat", "tools": [tool], "termination": {"max_steps": 2}});
     let tool = |tool: &str| json!({"id": "a", "kind": "tool", "tool": tool});
     for (steps, path, help) in [
         (
             json!([tool("bash")]),
             "/compositions/c/steps/0/tool",
-            "a run begins only where somebody else has it",
+            "declare it in `tools` of the pack: if this host has a `bash`, that is called",
         ),
         (json!([tool("lok_up")]), "/compositions/c/steps/0/tool", "did you mean `look_up`?"),
         (
             json!([agent("bash")]),
             "/compositions/c/steps/0/tools/0",
-            "a run begins only where somebody else has it",
+            "declare it in `tools` of the pack: if this host has a `bash`, that is called",
         ),
     ] {
         let pack = of(steps);
-        assert_eq!(warnings(&pack), ["unknown-tool"]);
+        assert_eq!(errors(&pack), ["unknown-name"]);
         let found = &findings(&pack)[0];
         assert_eq!((found.path.as_str(), found.help.as_deref()), (path, Some(help)));
     }

@@ -407,6 +407,7 @@ fn packs_that_are_wrong_are_refused_for_what_is_wrong() {
                 "nested-step",
                 "unknown-name",
                 "unknown-name",
+                "unknown-name",
                 "bad-reference",
                 "missing-field",
                 "bad-predicate",

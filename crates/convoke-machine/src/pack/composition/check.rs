@@ -164,12 +164,12 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// A tool that the pack does not have may be this host's.
+    /// A tool of a server is known where that is; any other has to be declared, also one of this host.
     fn tool(&mut self, name: &str, path: &str) {
         let known = &self.around.tools;
         if !known.contains(name) && !is_elsewhere(name) {
-            let finding = Finding::warning("unknown-tool", path, format!("the pack has no tool `{name}`"))
-                .help("a run begins only where somebody else has it")
+            let finding = Finding::error("unknown-name", path, format!("there is no tool `{name}`"))
+                .help(format!("declare it in `tools` of the pack: if this host has a `{name}`, that is called"))
                 .suggest(name, known.iter().copied());
             self.findings.push(finding.sought_in("/tools"));
         }
