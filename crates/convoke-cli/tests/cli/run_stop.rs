@@ -277,7 +277,13 @@ fn a_run_whose_store_breaks_while_it_is_at_work_ends_as_one_of_the_store() {
         gone(place);
         std::fs::write(place.file(), "not a store").unwrap();
     };
-    for harm in [&gone as &dyn Fn(&Place), &replaced] {
+    // Another store, which must not even be opened: what the run keeps in mind of its own would be mixed with it.
+    let another = |place: &Place| {
+        let copy = place.file().with_extension("copy");
+        std::fs::copy(place.file(), &copy).unwrap();
+        std::fs::rename(copy, place.file()).unwrap();
+    };
+    for harm in [&gone as &dyn Fn(&Place), &replaced, &another] {
         let place = talkative();
         let mut running = Running::start(&place, &RUN);
         running.until(goal_started);

@@ -124,6 +124,10 @@ pub enum StoreError {
         /// What is wrong.
         problem: String,
     },
+    /// Whoever opens the store now finds another one, or none: what is written to the one at hand is lost. Nothing of it may be opened
+    /// again while this process has it, for what both keep beside their files would be mixed.
+    #[error("the store failed: {0}")]
+    Replaced(String),
     /// The store itself failed (disk full, connection lost).
     #[error("the store failed: {0}")]
     Failed(String),

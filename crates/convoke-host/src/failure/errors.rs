@@ -102,9 +102,10 @@ impl From<StoreError> for FailureReport {
             StoreError::NoSuchQuestion { .. } => Self::not_found(message),
             StoreError::Older { .. } => Self::store(message)
                 .hint("`convoke answer`, `convoke fork` and `convoke resume` open it for writing"),
-            StoreError::Newer { .. } | StoreError::Corrupt { .. } | StoreError::Failed(_) => {
-                Self::store(message)
-            }
+            StoreError::Newer { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Replaced(_)
+            | StoreError::Failed(_) => Self::store(message),
             StoreError::Busy { holder, .. } => Self { holder: Some(holder), ..Self::failed(message) },
             _ => Self::failed(message),
         }

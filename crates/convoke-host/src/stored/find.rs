@@ -1,7 +1,7 @@
 //! Finds the run or the question that somebody means.
 
 use convoke_core::store::{RunQuery, RunRecord};
-use convoke_core::{InvalidRunId, PendingQuestion, RunId, Store};
+use convoke_core::{Error, InvalidRunId, PendingQuestion, RunId, Store, StoreError};
 use convoke_history::{DisplayStatus, human, text};
 use convoke_store::SqliteStore;
 
@@ -60,11 +60,15 @@ impl StoredRuns {
         })
     }
 
-    /// Whether whoever opens the file now finds this run in it: the store at hand may be open on one that is gone.
-    pub(super) async fn is_kept(&self, run: &RunId) -> bool {
-        match SqliteStore::open_read_only(&self.place) {
-            Ok(store) => store.run(run).await.is_ok_and(|found| found.is_some()),
-            Err(_) => false,
+    /// Whether whoever opens the file now does not find this run in it, since the store failed at the end of the run.
+    pub(super) async fn is_lost(&self, run: &RunId, error: Option<&Error>) -> bool {
+        match error.map(Error::root) {
+            Some(Error::Store(StoreError::Replaced(_))) => true,
+            Some(Error::Store(_)) => match SqliteStore::open_read_only(&self.place) {
+                Ok(store) => !store.run(run).await.is_ok_and(|found| found.is_some()),
+                Err(_) => true,
+            },
+            _ => false,
         }
     }
 

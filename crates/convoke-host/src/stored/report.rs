@@ -187,9 +187,7 @@ impl StoredRuns {
                             format!("run {run} was stopped; go on with `{resume}`"),
                         ),
                     },
-                    _ if matches!(outcome.error.as_ref().map(Error::root), Some(Error::Store(_)))
-                        && !self.is_kept(run).await =>
-                    {
+                    _ if self.is_lost(run, outcome.error.as_ref()).await => {
                         let next = self.begin_anew(run);
                         (failure.hint(next.clone()), next)
                     }

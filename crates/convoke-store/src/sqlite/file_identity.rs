@@ -76,7 +76,7 @@ impl WatchedFile {
             return Ok(());
         }
         let what = if is.is_none() { "is gone" } else { "is another file now" };
-        Err(StoreError::Failed(format!(
+        Err(StoreError::Replaced(format!(
             "{} {what}, though this process has it open: it was deleted, replaced or moved while runs were at \
              work in {place}. What is written now would be lost, so nothing more is done; if the file was \
              moved, move it back with what was beside it, then resume",

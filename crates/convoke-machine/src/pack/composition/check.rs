@@ -169,7 +169,9 @@ impl<'a> Check<'a, '_> {
         let known = &self.around.tools;
         if !known.contains(name) && !is_elsewhere(name) {
             let finding = Finding::error("unknown-name", path, format!("there is no tool `{name}`"))
-                .help(format!("declare it in `tools` of the pack: if this host has a `{name}`, that is called"))
+                .help(format!(
+                    "declare it in `tools` of the pack: if this host has a `{name}`, that is called"
+                ))
                 .suggest(name, known.iter().copied());
             self.findings.push(finding.sought_in("/tools"));
         }
