@@ -407,6 +407,30 @@ fn a_number_that_is_too_large_is_told_its_limit() {
     }
     let (graph, _) = read(&text("4294967295", "prompt: p"), &NodeTypes::standard());
     assert!(graph.is_some());
+
+    for large in ["99999999999999999999", "18446744073709551616"] {
+        let text = format!(
+            "name: g\nentry: a\nmax_nodes: {large}\nmax_branches: {large}\ninputs: [{{name: x, max_length: {large}}}]\nnodes:\n  \
+            - {{id: a, type: loopguard, config: {{max_count: {large}}}}}\n  - {{id: b, type: knowledge, config: {{top_k: {large}}}}}\n"
+        );
+        let (_, findings) = read(&text, &NodeTypes::standard());
+        let paths: Vec<_> = findings
+            .iter()
+            .filter(|finding| finding.is_error())
+            .map(|finding| finding.path.as_str())
+            .collect();
+        let wanted = [
+            "/max_nodes",
+            "/max_branches",
+            "/inputs/0/max_length",
+            "/nodes/0/config/max_count",
+            "/nodes/1/config/top_k",
+        ];
+        assert_eq!(paths, wanted, "{findings:#?}");
+        assert!(findings[0].message.ends_with(": 18446744073709551615"), "{}", findings[0].message);
+    }
+    let text = "name: g\nentry: a\nmax_nodes: 18446744073709551615\nnodes:\n  - {id: a, type: passthrough}\n";
+    assert!(read(text, &NodeTypes::standard()).0.is_some());
 }
 
 #[cfg(feature = "script")]
