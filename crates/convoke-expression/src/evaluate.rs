@@ -186,7 +186,7 @@ impl<'a> Evaluation<'a> {
         let of = self.value(of)?;
         let length = match &of {
             Value::List(items) => items.len(),
-            Value::Text(text) => text.len(),
+            Value::Text(text) => text.length(),
             _ => return Err(Fault::unfit("[:]", "a list or a text", &[of])),
         };
         let start = self.bound(first, length)?.unwrap_or(0);
@@ -194,10 +194,7 @@ impl<'a> Evaluation<'a> {
         let start = start.min(end);
         match &of {
             Value::List(items) => items.slice(start, end, &mut self.work),
-            Value::Text(text) => {
-                self.work.make(end - start)?;
-                Ok(Value::text(String::from_utf8_lossy(&text.as_bytes()[start..end])))
-            }
+            Value::Text(text) => text.slice(start, end, &mut self.work),
             _ => Err(Fault::Unfit),
         }
     }

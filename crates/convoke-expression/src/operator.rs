@@ -75,7 +75,6 @@ static OPERATORS: &[Operator] = &[
     operator(">", Level::Comparison, ORDERED, |one, other, work| order(one, other, work, Ordering::is_gt)),
     operator(">=", Level::Comparison, ORDERED, |one, other, work| order(one, other, work, Ordering::is_ge)),
     operator("in", Level::Comparison, WITHIN, |one, other, work| other.has(one, work).map(Value::Bool)),
-    operator("not in", Level::Comparison, WITHIN, |one, other, work| Ok(Value::Bool(!other.has(one, work)?))),
     operator(
         "contains",
         Level::Comparison,

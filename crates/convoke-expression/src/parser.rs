@@ -24,6 +24,8 @@ const OF_TIME: &[&str] = &["now", "date", "duration", "timezone"];
 
 /// Words that are no names of variables.
 const WORDS: &[&str] = &["true", "false", "nil", "if", "else", "let"];
+/// Operators that may have `not` before them.
+const AFTER_NOT: &[&str] = &["in", "contains", "startsWith", "endsWith", "matches"];
 const OPERATORS: &[&str] = &["and", "or", "not", "in", "contains", "startsWith", "endsWith", "matches"];
 
 type Read<T = Expression> = Result<T, String>;
@@ -174,6 +176,10 @@ impl<'t> Parser<'t> {
             self.place += words;
             self.operator()?;
             left = self.joined(left, sign, level)?;
+            // `not in`, `not contains`
+            if words > 1 {
+                left = Expression::Not(Box::new(left));
+            }
         }
         Ok(left)
     }
@@ -182,7 +188,10 @@ impl<'t> Parser<'t> {
     fn infix(&self) -> Option<(&'static str, Level, usize)> {
         let (sign, words) = match *self.token() {
             Token::Sign(sign) => (sign, 1),
-            Token::Word("not") if *self.after(1) == Token::Word("in") => ("not in", 2),
+            Token::Word("not") => match self.after(1) {
+                Token::Word(word) => (*AFTER_NOT.iter().find(|known| *known == word)?, 2),
+                _ => return None,
+            },
             Token::Word(word) => (*OPERATORS.iter().find(|known| **known == word)?, 1),
             _ => return None,
         };

@@ -164,13 +164,19 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What JSON calls it. Keys that are no texts become texts.
+    /// What JSON calls it, which knows no infinite numbers. Keys that are no texts become texts.
     pub(crate) fn to_json(&self, work: &mut Work) -> Evaluated<'static, Json> {
         work.touch(1)?;
         Ok(match self {
             Self::Nil => Json::Null,
             Self::Bool(value) => (*value).into(),
             Self::Whole(value) => (*value).into(),
+            Self::Float(value) if !value.is_finite() => {
+                let is = if value.is_nan() { "no number" } else { "an infinite number" };
+                return Fault::problem(format!(
+                    "it comes to {is}, and no variable can hold that; test for what divides by zero or becomes too large before"
+                ));
+            }
             Self::Float(value) => (*value).into(),
             Self::Text(text) => {
                 work.make(text.len())?;
@@ -265,6 +271,27 @@ impl Hash for Text<'_> {
 }
 
 impl<'a> Text<'a> {
+    /// How many characters it has.
+    pub(crate) fn length(&self) -> usize {
+        self.chars().count()
+    }
+
+    /// The characters from one place up to another, counted.
+    pub(crate) fn slice(&self, start: usize, end: usize, work: &mut Work) -> Evaluated<'a> {
+        fn after(text: &str, count: usize) -> &str {
+            let mut letters = text.chars();
+            if let Some(last) = count.checked_sub(1) {
+                letters.nth(last);
+            }
+            letters.as_str()
+        }
+        work.read(self.len())?;
+        let from = after(self, start);
+        let piece = &from[..from.len() - after(from, end - start).len()];
+        work.make(piece.len())?;
+        Ok(Value::text(piece))
+    }
+
     /// Pieces of it, which `cut` finds; those of a text that was made are counted and copied.
     pub(crate) fn pieces(
         &self,

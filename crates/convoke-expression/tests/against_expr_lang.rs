@@ -8,6 +8,9 @@
 //! - objects that hold anything but literals without a sign make it panic;
 //! - what is escaped is read in several passes there (`"\\n"` is a line break, `'\''` keeps its backslash);
 //! - `sum(#.tags)` within a predicate is taken for a predicate without a list, and `.name` for a variable if there is one;
+//! - places in texts are counted in bytes there, and in characters here, as `len` does in both; a text that is split at nothing has an
+//!   empty part before and after its characters there;
+//! - infinite numbers become null there, and are an error here;
 //! - bytes, `b"…"`, methods, and two signs in a row, which only one of the two reads.
 
 use std::panic::catch_unwind;
@@ -406,7 +409,9 @@ fn compare(text: &str) -> Result<bool, TestCaseError> {
     let text_of = format!("string({text})");
     let (known, known_text) = (theirs(text, &vars), theirs(&text_of, &vars));
     let (made, made_text) = (ours(text, &vars), ours(&text_of, &vars));
-    if made.as_ref().is_err_and(|error| error.contains("become larger than")) {
+    if made.as_ref().is_err_and(|error| {
+        error.contains("become larger than") || error.contains("no variable can hold that")
+    }) {
         return Ok(false);
     }
     match (known, &made) {
@@ -431,6 +436,8 @@ proptest! {
         let depth = 1 + writer.choices.of(3);
         let text = writer.any(depth);
         prop_assume!(text.len() < 2_000);
+        prop_assume!(!text.contains("odd") || !(text.contains(':') || text.contains("ndexOf")));
+        prop_assume!(!text.contains("split") || !["''", "blank", "#"].iter().any(|empty| text.contains(empty)));
         compare(&text)?;
     }
 }
@@ -441,7 +448,7 @@ fn expressions_with_every_function_have_a_value_in_both() {
         "max(1, 2.5) + min(l) + mean(l) + median(fl) + abs(m) + ceil(f) + floor(f) + round(f)",
         "[bitand(6, 3), bitor(6, 3), bitxor(6, 3), bitnand(6, 3), bitnot(6), bitshl(6, 3), bitshr(m, 1), bitushr(m, 1), bitshr(m, 99)]",
         "[trim(' x '), trim('xyx', 'x'), trimPrefix(s, 'Te'), trimSuffix(s, 'x'), upper(odd), lower(odd)]",
-        "[split(s, ', '), split(s, '', 3), split(s, ',', -1), split(s, ',', 0), splitAfter(s, ',', 2), splitAfter(s, ',', 9), splitAfter(s, ',')]",
+        "[split(s, ', '), split(s, ',', -1), split(s, ',', 0), splitAfter(s, ',', 2), splitAfter(s, ',', 9), splitAfter(s, ',')]",
         "[replace(s, 'e', ''), replace(s, '', '-', 2), join(w, ', '), join(w), indexOf(s, 'x'), lastIndexOf(s, 'x'), indexOf(s, 'q')]",
         "[hasPrefix(s, 'T'), hasSuffix(s, 'T'), len(odd), len(o), first(l), last(l), first(none), take(l, 2), reverse(w)]",
         "[sort(l, 'desc'), sort(w), uniq(mix), concat(l, w), flatten(mix), get(l, -1), get(o, 'b'), keys(o), values(o)]",

@@ -192,7 +192,7 @@ fn what_is_as_deep_as_can_be_read_is_evaluated_on_a_small_stack() {
             format!("{}c", "!".repeat(80)),
             format!("{}c", "not (".repeat(47)) + &")".repeat(47),
             format!("{}1", "1 + ".repeat(80)),
-            format!("{}1", "2 ** ".repeat(80)),
+            format!("{}1", "1 ** ".repeat(80)),
             format!("{}1", "nil ?? ".repeat(47)),
             format!("{}1", "c ? ".repeat(24)) + &" : 1".repeat(24),
             format!("a{}", ".a".repeat(90)),
@@ -292,4 +292,64 @@ fn names_are_those_of_variables_and_no_others() {
     assert_eq!(names("let half = x / 2; map(list, {half: half, y: #.y})"), ["x", "list"]);
     assert_eq!(names("map(people, .name)"), ["people"]);
     assert_eq!(value("map(l, .a + 1)", &json!({"l": [{"a": 1}]})), Ok(json!([2])));
+}
+
+#[test]
+fn texts_are_cut_and_searched_in_characters() {
+    let vars = json!({"s": "äöü😀!"});
+    for (text, expected) in [
+        ("s[0:len(s)] == s", json!(true)),
+        ("s[0:1]", json!("ä")),
+        ("s[1:-2] + s[-1:] + s[:-9] + s[4:2] + s[3:99]", json!("öü!😀!")),
+        ("indexOf(s, '😀')", json!(3)),
+        ("lastIndexOf(s + 'ä', 'ä')", json!(5)),
+        ("[indexOf(s, 'q'), lastIndexOf(s, 'q'), indexOf(s, '')]", json!([-1, -1, 0])),
+        ("s[indexOf(s, '😀'):]", json!("😀!")),
+    ] {
+        assert_eq!(value(text, &vars), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_text_that_is_split_at_nothing_gives_its_characters() {
+    for (text, expected) in [
+        ("split('äbc', '')", json!(["ä", "b", "c"])),
+        ("split('', '')", json!([])),
+        ("split('äbc', '', 2)", json!(["ä", "bc"])),
+        ("split('abc', '', 0)", json!([])),
+        ("split('abc', '', -1)", json!(["a", "b", "c"])),
+        ("splitAfter('abc', '')", json!(["a", "b", "c"])),
+        ("splitAfter('abc', '', 2)", json!(["a", "bc"])),
+    ] {
+        assert_eq!(value(text, &json!({})), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn not_may_stand_before_every_operator_of_words_that_compares() {
+    let vars = json!({"s": "abc", "l": [1, 2]});
+    for (text, expected) in [
+        ("s not contains 'q' and s not startsWith 'b' and s not endsWith 'b' and s not matches '^b'", true),
+        (
+            "s not contains 'b' or s not startsWith 'a' or s not endsWith 'c' or s not matches 'b' + '.'",
+            false,
+        ),
+        ("3 not in l and l not contains 3", true),
+        ("not (s not contains 'b')", true),
+    ] {
+        assert_eq!(value(text, &vars), Ok(json!(expected)), "{text}");
+    }
+    assert!(value("s not and s", &vars).is_err());
+}
+
+#[test]
+fn a_number_that_is_infinite_or_none_is_an_error_where_a_variable_would_hold_it() {
+    let vars = json!({"zero": 0});
+    for text in
+        ["5 / zero", "2.0 ** 1024", "1.5e308 * 10", "float('NaN')", "float('1e999')", "[1, {a: -5 / zero}]"]
+    {
+        let error = value(text, &vars).unwrap_err();
+        assert!(error.contains("no variable can hold that"), "{text}: {error}");
+    }
+    assert_eq!(value("5 / zero > 3", &vars), Ok(json!(true)), "it may be compared");
 }

@@ -52,11 +52,11 @@ pub struct GraphDefinition {
     pub answer_key: String,
     /// How many nodes may run in all, repetitions included; 100 unless said otherwise.
     #[serde(default = "hundred")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = u64::MAX))]
     pub max_nodes: u64,
     /// Into how many branches a node may fork; 10 unless said otherwise.
     #[serde(default = "ten")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = usize::MAX))]
     pub max_branches: usize,
     /// Graphs that nodes of type `graph` run, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -143,6 +143,7 @@ pub struct InputDefinition {
     pub required: bool,
     /// The longest a text may be, in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = u64::MAX))]
     pub max_length: Option<u64>,
     /// The values it may have.
     #[serde(rename = "enum", default, skip_serializing_if = "Vec::is_empty")]

@@ -1,7 +1,7 @@
 //! Texts as trees: what is wrong with them is said in words for those who write files, in its place.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use convoke_text::document::{Content, Gaps, Node, parse, parse_strictly};
+use convoke_text::document::{Content, Gaps, Node, is_json, looks_like, parse, parse_strictly};
 use convoke_text::finding::Finding;
 
 fn read(text: &str) -> (Option<Node>, Vec<Finding>) {
@@ -90,6 +90,33 @@ fn too_many_aliases_are_a_mistake_of_their_own() {
     let (line, message, help) = said(&bomb);
     assert!(line >= 6, "{line}");
     assert!(message.contains("aliases (`*name`)") && help.contains("without aliases"), "{message} {help}");
+}
+
+#[test]
+fn a_long_text_without_aliases_is_read_up_to_the_size_that_is_named() {
+    let long = "- {}\n- [1, 2]\n- a: b\n".repeat(105_000);
+    assert!(long.len() > 2 << 20);
+    let (tree, findings) = read(&long);
+    assert_eq!(findings, []);
+    assert!(matches!(tree.unwrap().content, Content::List(items) if items.len() == 315_000));
+}
+
+#[test]
+fn an_object_in_braces_whose_names_have_no_quotes_is_yaml() {
+    for text in [
+        "{name: x, nodes: [{id: a}], entry: a}",
+        "{ # a comment\n  name: x, nodes: [{id: a}],\n  entry: 'a'\n}\n",
+    ] {
+        let (tree, findings) = read(text);
+        assert_eq!(findings, [], "{text}");
+        let wanted = serde_json::json!({"name": "x", "nodes": [{"id": "a"}], "entry": "a"});
+        assert_eq!(tree.unwrap().to_value(), wanted);
+        assert!(looks_like(text, &["nodes", "entry"]) && !looks_like(text, &["edges"]), "{text}");
+    }
+    for text in ["{\"a\": 1, b: 2}", "{\"a\": 1,}", "{", "[a]"] {
+        assert!(is_json(text), "{text}");
+        assert!(read(text).0.is_none(), "what begins as JSON is held to its rules");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Functions of texts. Places in them are counted in bytes.
+//! Functions of texts. Places in them are counted in characters.
 
 use super::{Evaluated, Fault, Function, Given, Work, function};
 use crate::value::{Text, Value};
@@ -50,15 +50,20 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     }),
     function("split", 2, 3, SPLIT, |given, work| {
         let (text, at) = parts(given, work)?;
-        if !given.has(2) {
-            return Value::list(text.pieces(work, |text| text.split(&**at).collect())?);
+        let most = if given.has(2) { given.whole(2)? } else { -1 };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        if at.is_empty() {
+            return Value::list(text.pieces(work, |text| letters(text, most))?);
         }
-        let most = usize::try_from(given.whole(2)?).unwrap_or(usize::MAX);
         Value::list(text.pieces(work, |text| text.splitn(most, &**at).collect())?)
     }),
     function("splitAfter", 2, 3, SPLIT, |given, work| {
         let (text, at) = parts(given, work)?;
         let most = if given.has(2) { given.whole(2)? } else { -1 };
+        if at.is_empty() {
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            return Value::list(text.pieces(work, |text| letters(text, most))?);
+        }
         let Some(before) = usize::try_from(most).ok().map(|most| most.checked_sub(1)) else {
             return Value::list(text.pieces(work, |text| text.split_inclusive(&**at).collect())?);
         };
@@ -100,18 +105,35 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     function("indexOf", 2, 2, TWO, |given, work| {
         let (text, part) = (given.text(0)?, given.text(1)?);
         work.read(text.len())?;
-        Ok(Value::Whole(text.find(&**part).map_or(-1, |place| place as i64)))
+        Ok(place(text, text.find(&**part)))
     }),
     function("lastIndexOf", 2, 2, TWO, |given, work| {
         let (text, part) = (given.text(0)?, given.text(1)?);
         work.read(text.len())?;
-        Ok(Value::Whole(text.rfind(&**part).map_or(-1, |place| place as i64)))
+        Ok(place(text, text.rfind(&**part)))
     }),
     function("hasPrefix", 2, 2, TWO, |given, _| {
         Ok(Value::Bool(given.text(0)?.starts_with(&**given.text(1)?)))
     }),
     function("hasSuffix", 2, 2, TWO, |given, _| Ok(Value::Bool(given.text(0)?.ends_with(&**given.text(1)?)))),
 ];
+
+/// Where in a text the character is that begins at a byte; -1 if there is none.
+fn place<'a>(text: &str, byte: Option<usize>) -> Value<'a> {
+    Value::Whole(byte.map_or(-1, |byte| text[..byte].chars().count() as i64))
+}
+
+/// The characters of a text; of several parts at most, the last has all that is left.
+fn letters(text: &str, most: usize) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while parts.len() < most && !rest.is_empty() {
+        let length = rest.chars().next().map_or(0, char::len_utf8);
+        let (part, others) = if parts.len() + 1 == most { (rest, "") } else { rest.split_at(length) };
+        parts.push(part);
+        rest = others;
+    }
+    parts
+}
 
 /// A piece of a text.
 fn piece<'a>(

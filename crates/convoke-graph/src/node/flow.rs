@@ -118,6 +118,7 @@ pub(super) struct LoopGuard {
 pub(super) struct LoopGuardConfig {
     /// How often is too often; 10 unless said otherwise.
     #[serde(default = "ten")]
+    #[schemars(range(max = u64::MAX))]
     max_count: u64,
     /// The variable that it counts in, on and on; one of its own unless said otherwise, which begins anew whenever the guard of a loop
     /// around it counts.

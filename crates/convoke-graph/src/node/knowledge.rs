@@ -25,7 +25,7 @@ pub(super) struct KnowledgeConfig {
     dataset: String,
     /// At most so many passages; 5 unless said otherwise.
     #[serde(default = "five")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = usize::MAX))]
     top_k: usize,
     /// The variable that the passages go to; `results` unless said otherwise.
     #[serde(default = "results")]

@@ -562,6 +562,13 @@ async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
         "{error}"
     );
     assert!(!error.contains("eval_script") && !error.contains("<input>"), "{error}");
+    let out = "board.setVar('r', 1) }); for(;;){} (function(){";
+    let given = one("script", json!({"source": "${board.code}"}));
+    let error = Home::new().failed(given, json!({"code": out})).await;
+    assert!(
+        error.contains("the script failed: SyntaxError: ") && error.contains("(line 1 of the script)"),
+        "{error}"
+    );
     let error = Home::new().failed(one("script", json!({"source": "throw {code: 1}"})), json!({})).await;
     assert!(error.contains("the script failed: {\"code\":1}"), "{error}");
     let all = "const a = []; for (;;) { a.push(new Array(10000).fill('x')) }";

@@ -27,7 +27,7 @@ struct SyntaxError {
     place: Range<usize>,
 }
 
-/// Reads a text. What begins with a brace is JSON, everything else YAML. What is odd about it is added to the findings.
+/// Reads a text. What begins with a brace is JSON, unless a name without quotes follows; everything else is YAML. What is odd about it is added to the findings.
 #[must_use]
 pub fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Node> {
     let read = if text.len() > LONGEST {
@@ -89,14 +89,24 @@ pub fn looks_like(text: &str, fields: &[&str]) -> bool {
     if is_json(text) {
         return fields.iter().all(|field| text.contains(&format!("\"{field}\"")));
     }
-    let begins = |field: &&str| {
-        text.lines().any(|line| line.strip_prefix(*field).is_some_and(|rest| rest.starts_with(':')))
-    };
-    fields.iter().all(begins)
+    let begins = |part: &str, field: &str| part.strip_prefix(field).is_some_and(|rest| rest.starts_with(':'));
+    if after_bom(text).starts_with('{') {
+        let names = || text.split(['{', ',', '\n']).map(str::trim_start);
+        return fields.iter().all(|field| names().any(|part| begins(part, field)));
+    }
+    fields.iter().all(|field| text.lines().any(|line| begins(line, field)))
 }
 
-/// Returns whether a text is JSON, if it is anything.
+/// Returns whether a text is JSON, if it is anything. An object in YAML may begin with a brace too: its first name has no quotes.
 #[must_use]
 pub fn is_json(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '['])
+    let text = after_bom(text);
+    match text.strip_prefix('{') {
+        Some(names) => names.trim_start().chars().next().is_none_or(|sign| "\"}".contains(sign)),
+        None => text.starts_with('['),
+    }
+}
+
+fn after_bom(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').trim_start()
 }

@@ -47,10 +47,16 @@ fn without_others(error: &Error, text: &str, findings: &mut Vec<Finding>) -> Res
 }
 
 fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Spanned<Bare>, Error> {
+    // What the text itself holds counts for nothing; what its aliases add has the library's limits.
+    let limits = serde_saphyr::Budget::default();
     let options = serde_saphyr::options! {
         strict_booleans: true,
         duplicate_keys: duplicate_keys,
-        budget: serde_saphyr::budget! { max_depth: DEEPEST },
+        budget: serde_saphyr::budget! {
+            max_depth: DEEPEST,
+            max_nodes: limits.max_nodes + text.len(),
+            max_events: limits.max_events + 2 * text.len(),
+        },
     };
     serde_saphyr::from_str_with_options::<Spanned<Bare>>(text, options)
 }

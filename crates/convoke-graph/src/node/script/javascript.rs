@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use rquickjs::{CatchResultExt, CaughtError, Coerced, Context, Ctx, Exception, Function, Runtime, Value};
+use serde_json::json;
 
 use super::given::Given;
 use super::runaway::IsOver;
@@ -111,13 +112,23 @@ const FRAME: &str = r#"(function (source, input, give) {
     };
 })"#;
 
-/// What a script is read by, as the function that it becomes when it is run.
+/// What a script is read by. Nothing of it runs: a text is read as a whole before its first statement, which throws. What ends the
+/// function around it may be followed by other signs in either of the two shapes, so that a script which does so fails in one of them.
 const READ: &str = r#"(function (source) {
-    try { new Function("board", "config", "signal", "Date", source); } catch (thrown) {
-        const line = /<input>:(\d+)/.exec(thrown.stack);
-        return `${thrown.message}\n${line && line[1] > 2 ? line[1] - 2 : 1}`;
-    }
-    return null;
+    const problem = (before, after) => {
+        try { (0, eval)(`throw null; ${before}\n${source}\n${after}`); } catch (thrown) { return thrown; }
+    };
+    const head = "0 ? function (board, config, signal, Date) {", tail = "} : 0";
+    const found = problem(head, tail);
+    const other = found ?? problem("({ script(board, config, signal, Date) {", "} })");
+    if (other === null) { return null; }
+    const read = /<input>:(\d+)/.exec(other.stack), last = source.trimEnd().split("\n").length;
+    // One line of what is around it comes before its first.
+    const line = read && read[1] > 1 ? read[1] - 1 : 1;
+    const said = (message) => `${message}\n${Math.min(line, last)}`;
+    if (found === null) { return said("a `}` that no `{` belongs to ends it before this"); }
+    if (line <= last || !/^(unexpected (token|end)|expecting)/i.test(found.message)) { return said(found.message); }
+    return said(problem(`${head}{`, tail) === null ? "it has a `}` that no `{` belongs to" : "it ends before it is complete");
 })"#;
 
 /// Runs a script; `None` if it was over before it came to an end.
@@ -142,6 +153,11 @@ fn evaluated(source: &str, given: Given, is_over: IsOver) -> Result<String, Stri
     })));
     let context = Context::full(&runtime).map_err(unusable)?;
     context.with(|ctx| {
+        if let Some(problem) = unreadable(&ctx, source)? {
+            let (message, line) = problem.rsplit_once('\n').unwrap_or((&problem, "1"));
+            let fault = format!("SyntaxError: {message} (line {line} of the script)");
+            return Ok(json!({"made": null, "error": null, "fault": fault}).to_string());
+        }
         let frame: Function<'_> = ctx.eval(FRAME).catch(&ctx).map_err(fault)?;
         let input = given.announced();
         let give = Function::new(ctx.clone(), move |ctx: Ctx<'_>, name: String| {
@@ -160,14 +176,16 @@ pub(super) fn compiled(source: &str, is_over: IsOver) -> Option<Result<String, S
     let read = || {
         let runtime = runtime(&is_over)?;
         let context = Context::full(&runtime).map_err(unusable)?;
-        context.with(|ctx| {
-            let read: Function<'_> = ctx.eval(READ).catch(&ctx).map_err(fault)?;
-            let said: Option<String> = read.call((source,)).catch(&ctx).map_err(fault)?;
-            said.map_or(Ok(String::new()), Err)
-        })
+        context.with(|ctx| unreadable(&ctx, source)?.map_or(Ok(String::new()), Err))
     };
     let made = read();
     (!is_over.now()).then_some(made)
+}
+
+/// What keeps a script from being read, with its line after it.
+fn unreadable(ctx: &Ctx<'_>, source: &str) -> Result<Option<String>, String> {
+    let read: Function<'_> = ctx.eval(READ).catch(ctx).map_err(fault)?;
+    read.call((source,)).catch(ctx).map_err(fault)
 }
 
 /// A QuickJS of its own, with its limits.
