@@ -12,6 +12,7 @@ use convoke_core::{
     ToolEffect, Workflow,
 };
 use convoke_tools::sandbox::{CommandLimits, Confinement};
+use convoke_tools::shell::was_overtaken;
 use serde_json::json;
 
 #[tokio::test]
@@ -62,8 +63,27 @@ async fn to_a_step_a_command_is_what_it_wrote_and_fails_with_its_exit_code() {
     assert_eq!(failed.category(), Category::Permanent);
     let killed = for_step(&hands, "kill -9 $$").await.unwrap_err();
     assert!(killed.to_string().starts_with("Killed by signal 9"), "{killed}");
-    let long = for_step(&hands, "seq 1 100000").await.unwrap();
-    assert!(long.contains("bytes left out …]") && long.contains("all of the output is in "), "{long}");
+}
+
+#[tokio::test]
+async fn to_a_step_the_output_of_a_command_is_whole_or_an_error() {
+    let hands = with_bash(|sandbox| sandbox);
+    let numbers: Vec<String> = (1..=100_000).map(|number: u32| number.to_string()).collect();
+    assert!(for_step(&hands, "seq 1 100000").await.unwrap() == numbers.join("\n"));
+    let largest = for_step(&hands, "head -c 1048576 /dev/zero | tr '\\0' x").await.unwrap();
+    assert_eq!(largest.len(), 1 << 20);
+    for (command, bytes) in [
+        ("head -c 1048577 /dev/zero | tr '\\0' x", "1048577"),
+        ("head -c 9000000 /dev/zero | tr '\\0' '\\n'", "9000000"),
+        // Each is three in a text.
+        ("head -c 400000 /dev/zero | tr '\\0' '\\377'", "1200000"),
+    ] {
+        let error = for_step(&hands, command).await.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains(&format!("it wrote {bytes} bytes to its output")), "{told}");
+        assert!(told.contains("given 1048576 at the most: have it write to a file (`… > FILE`)"), "{told}");
+        assert_eq!(error.category(), Category::Permanent);
+    }
 }
 
 #[tokio::test]
@@ -85,6 +105,7 @@ async fn to_a_step_a_command_whose_changes_are_lost_has_failed() {
     let lost = slow.unwrap_err();
     assert!(lost.to_string().contains("`log.txt` was not taken over: somebody else changed it"), "{lost}");
     assert_eq!(lost.category(), Category::Transient, "it may be run anew");
+    assert!(was_overtaken(lost.category(), &lost.to_string()), "{lost}");
     assert_eq!(hands.content("log.txt"), "before\nquick\n");
     let refused =
         for_step(&hands, "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit").await.unwrap_err();

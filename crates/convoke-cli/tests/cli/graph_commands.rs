@@ -1,5 +1,8 @@
 //! Commands that nodes of graphs run, in the sandbox: what they give, and what becomes of a node whose command fails.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use crate::place::{Place, stderr, stdout};
 
 /// A place where everything may be called, with a graph of these nodes and edges.
@@ -78,6 +81,59 @@ fn of_two_commands_that_change_one_file_at_once_none_is_lost_silently() {
     let done = place.convoke(&RUN);
     assert!(done.status.success(), "{}", stderr(&done));
     assert_eq!(place.read("log.txt").lines().count(), 2);
+}
+
+#[test]
+fn after_an_overtaken_change_the_hint_says_that_the_whole_command_is_run_again() {
+    let place = place(
+        "  - {id: first, type: tool, config: {tool: bash, arguments: {command: 'echo once >> other.txt; echo mine >> log.txt; sleep 1'}}}\n",
+        "  - {from: first, to: __end__}\n",
+    );
+    place.write("log.txt", "");
+    let is_over = AtomicBool::new(false);
+    let failed = std::thread::scope(|threads| {
+        // Whenever the command begins, somebody else writes after that.
+        threads.spawn(|| {
+            for number in 0.. {
+                place.write("log.txt", format!("{number}\n"));
+                std::thread::sleep(Duration::from_millis(50));
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let failed = place.convoke(&RUN);
+        is_over.store(true, Ordering::Relaxed);
+        failed
+    });
+    let told = stderr(&failed);
+    assert_eq!(failed.status.code(), Some(1), "{told}");
+    assert!(told.contains("`log.txt` was not taken over"), "{told}");
+    assert!(told.contains("it runs the whole command again, also what it did to other files"), "{told}");
+    assert!(!told.contains("nothing that was done is done again"), "{told}");
+    let resumed = place.convoke(&["resume", "flow", "--policy", "policy.toml"]);
+    assert!(resumed.status.success(), "{}", stderr(&resumed));
+    assert_eq!(place.read("other.txt"), "once\nonce\n");
+}
+
+#[test]
+fn the_whole_output_of_a_command_comes_into_a_variable_or_the_node_fails() {
+    let counting = |last: u32| {
+        place(
+            &format!(
+                "  - {{id: first, type: tool, config: {{tool: bash, output_key: a, arguments: {{command: 'seq 1 {last}'}}}}}}\n  - {{id: out, type: \
+                 answer, config: {{template: '{{{{.a}}}}'}}}}\n"
+            ),
+            "  - {from: first, to: out}\n",
+        )
+    };
+    let whole: String = (1..=20_000).map(|number: u32| format!("{number}\n")).collect();
+    let done = counting(20_000).convoke(&RUN);
+    assert!(stdout(&done) == whole, "{}", stderr(&done));
+    let failed = counting(200_000).convoke(&RUN);
+    let told = stderr(&failed);
+    assert_eq!(failed.status.code(), Some(1), "{told}");
+    assert!(told.contains("wrote 1288895 bytes") && told.contains("have it write to a file"), "{told}");
 }
 
 #[test]

@@ -70,6 +70,12 @@ impl Difference {
         found
     }
 
+    /// Only what is not what it was, without what was merely written.
+    pub(crate) fn without_writes_of_the_same(mut self) -> Self {
+        self.vars.retain(|_, change| change.is_difference());
+        self
+    }
+
     /// Makes the same changes to another board.
     pub(super) fn apply(&self, board: &mut Board) {
         for (key, change) in self.vars.iter().filter(|(_, change)| change.is_difference()) {

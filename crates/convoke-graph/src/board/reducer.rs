@@ -79,8 +79,13 @@ impl Reducer {
     /// Whether what was written takes part. Where values are judged, everybody who wrote one is heard; where what was added is put
     /// together, and where two changes are a conflict, only who changed something.
     pub(super) fn counts(self, written: &VarChange) -> bool {
+        self.judges() || written.is_difference()
+    }
+
+    /// Whether it judges the values that were written, also those that were there before.
+    pub(crate) fn judges(self) -> bool {
         match self {
-            Self::Error | Self::Append | Self::Sum => written.is_difference(),
+            Self::Error | Self::Append | Self::Sum => false,
             Self::First
             | Self::Last
             | Self::Min

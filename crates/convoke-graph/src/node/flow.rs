@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{NodeCall, NodeSite, Port, PortType, Ports, Typed};
 use crate::board::kind;
+use crate::run::Rules;
 use crate::{Condition, GraphFault};
 
 async fn holds(condition: &str, call: &NodeCall<'_>) -> Result<bool, Error> {
@@ -177,9 +178,11 @@ impl Typed for LoopGuard {
             };
             let count = counted.saturating_add(1);
             call.board.put(&key, count);
-            self.within.iter().for_each(|counter| {
-                call.board.take(counter);
-            });
+            if let Rules::Current = call.rules {
+                self.within.iter().for_each(|counter| {
+                    call.board.take(counter);
+                });
+            }
             call.board.set("loop_count", count)?;
             Ok(call.board.set("loop_count_exceeded", count >= config.max_count)?)
         })

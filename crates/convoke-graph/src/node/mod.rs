@@ -28,6 +28,7 @@ pub(crate) use types::Typed;
 pub use types::{NodeType, NodeTypes};
 pub use workflow::{NestedWorkflow, WorkflowSource};
 
+use crate::run::Rules;
 use crate::{Board, CompiledGraph};
 
 /// The equipment that the nodes of a graph work with.
@@ -147,6 +148,8 @@ pub struct NodeCall<'a> {
     pub board: &'a mut Board,
     /// How many nodes ran before on the way here.
     pub iterations: u64,
+    /// The rules that its graph began with.
+    pub(crate) rules: Rules,
 }
 
 /// A node that is ready to run.

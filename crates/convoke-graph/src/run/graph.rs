@@ -6,6 +6,7 @@ use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step, W
 use serde_json::Value;
 
 use super::node_step::{Activation, NodeStep};
+use super::rules::Rules;
 use super::schedule::Schedule;
 use crate::node::{GraphEquipment, NodeSite, NodeType};
 use crate::{Board, CompiledGraph, Reducer};
@@ -17,6 +18,8 @@ pub struct Graph {
     pub(super) steps: Arc<[SharedStep<Activation>]>,
     /// What the nodes are called.
     pub(super) names: Arc<[Arc<str>]>,
+    /// Whether it goes another way by the rules of earlier builds, perhaps.
+    pub(super) knows_other_rules: bool,
 }
 
 impl CompiledGraph {
@@ -54,7 +57,9 @@ impl CompiledGraph {
             return Err(problems);
         }
         let names = self.nodes.iter().map(|node| node.definition.id.as_str().into()).collect();
-        Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into(), names })
+        let judges = self.definition.merge.values().any(|reducer| reducer.judges());
+        let knows_other_rules = judges || !guards.is_empty();
+        Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into(), names, knows_other_rules })
     }
 }
 
@@ -90,7 +95,10 @@ impl Step<Board> for Graph {
     }
 
     fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move { Schedule::new(self, scope, board.clone()).run(board).await })
+        Box::pin(async move {
+            let rules = Rules::of(self, scope)?;
+            Schedule::new(self, scope, rules, board.clone()).run(board).await
+        })
     }
 
     fn kind(&self) -> &'static str {

@@ -9,8 +9,10 @@ mod cancel;
 mod count;
 mod graph;
 mod node_step;
+mod rules;
 pub(crate) mod schedule;
 mod stop;
 mod token;
 
 pub use graph::Graph;
+pub(crate) use rules::Rules;

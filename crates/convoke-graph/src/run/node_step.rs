@@ -9,6 +9,7 @@ use convoke_core::{Bounds, BoxFuture, Error, EventKind, Nature, Scope, SharedSte
 use convoke_steps::{Retry, RetryPolicy};
 use serde_json::{Value, json};
 
+use super::rules::Rules;
 use crate::compile::CompiledNode;
 use crate::node::{Node, NodeCall, Ports};
 use crate::{Board, GraphFault, reference};
@@ -18,6 +19,7 @@ use crate::{Board, GraphFault, reference};
 pub(super) struct Activation {
     pub(super) board: Board,
     pub(super) iterations: u64,
+    pub(super) rules: Rules,
     /// Where to go from here; `None` is the end. Set once the node has run.
     pub(super) targets: Targets,
 }
@@ -91,8 +93,8 @@ impl NodeStep {
             }
             // A board that is kept cannot be changed in place, so it is kept only where it is asked for.
             let before = ports.writes_messages().then(|| state.board.clone());
-            let (board, iterations) = (&mut state.board, state.iterations);
-            self.work.run(&config, NodeCall { id, scope, board, iterations }).await?;
+            let (board, iterations, rules) = (&mut state.board, state.iterations, state.rules);
+            self.work.run(&config, NodeCall { id, scope, board, iterations, rules }).await?;
             if let Some(port) = ports.missing_output(before.as_ref(), &state.board) {
                 return Err(GraphFault::error(format!(
                     "node `{id}` was to write `{}`, and has not",

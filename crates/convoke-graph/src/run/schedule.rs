@@ -12,6 +12,7 @@ use super::branches::{Branches, Fork, Lineage};
 use super::count::NodeCount;
 use super::graph::Graph;
 use super::node_step::Activation;
+use super::rules::Rules;
 use super::token::{Token, together};
 use crate::compile::Occupied;
 use crate::{Board, MergeConflict};
@@ -20,6 +21,7 @@ use crate::{Board, MergeConflict};
 pub(super) struct Schedule<'a> {
     pub(super) graph: &'a Graph,
     pub(super) scope: &'a Scope,
+    rules: Rules,
     /// The board when there was one path only.
     pub(super) base: Board,
     /// A board without anything, for where none is asked for.
@@ -115,13 +117,14 @@ pub struct NodeBudgetExhausted {
 }
 
 impl<'a> Schedule<'a> {
-    pub(super) fn new(graph: &'a Graph, scope: &'a Scope, board: Board) -> Self {
+    pub(super) fn new(graph: &'a Graph, scope: &'a Scope, rules: Rules, board: Board) -> Self {
         let (first, entry) = (Token::new(board.clone()), graph.compiled.entry);
         let mut taken = graph.compiled.order.unoccupied();
         taken.enter(entry);
         Self {
             graph,
             scope,
+            rules,
             base: board,
             nothing: Board::new(),
             waiting: BTreeMap::from([(entry, vec![first])]),
@@ -271,7 +274,7 @@ impl<'a> Schedule<'a> {
             }
             false => token.board.clone(),
         };
-        let activation = Activation { board, iterations, targets: Arc::default() };
+        let activation = Activation { board, iterations, rules: self.rules, targets: Arc::default() };
         let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
         let count = Arc::clone(&self.begun);
         let work = NodeWork { step, scope: scope.clone(), activation, joined, within, count };
@@ -298,7 +301,10 @@ impl<'a> Schedule<'a> {
         // What it changed matters only where there are others to put it together with.
         let token = match is_alone && activation.targets.len() < 2 {
             true => token.after_alone(activation.board, &scope),
-            false => token.after(number, Arc::clone(&self.graph.names[node]), activation.board, &scope),
+            false => {
+                let name = Arc::clone(&self.graph.names[node]);
+                token.after(number, name, activation.board, &scope, self.rules)
+            }
         };
         match result {
             Ok(()) => {}

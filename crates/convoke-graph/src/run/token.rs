@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convoke_core::{Moment, Scope};
 
 use super::branches::Lineage;
+use super::rules::Rules;
 use crate::board::{Change, Difference, History, MergeConflict, Merging};
 use crate::{Board, Reducer};
 
@@ -56,8 +57,12 @@ impl Token {
     }
 
     /// The path behind a node that has left this board.
-    pub(super) fn after(self, id: u64, node: Arc<str>, board: Board, scope: &Scope) -> Self {
+    pub(super) fn after(self, id: u64, node: Arc<str>, board: Board, scope: &Scope, rules: Rules) -> Self {
         let difference = Difference::between(&self.board, &board);
+        let difference = match rules {
+            Rules::Earlier => difference.without_writes_of_the_same(),
+            Rules::Current => difference,
+        };
         let mut history = self.history;
         history.push(Arc::new(Change { id, node, difference }));
         Self { board, history, moment: Some(scope.composing().moment()), ..self }

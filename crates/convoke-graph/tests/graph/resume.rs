@@ -9,7 +9,7 @@ use convoke_graph::Board;
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Map, Value, json};
 
-use super::{Home, graph, passes};
+use super::{Home, graph, passes, writes};
 
 /// Everything that can be interrupted: a loop with a tool that acts, a fork with an approval, a join, a graph within.
 fn everything() -> Value {
@@ -160,4 +160,56 @@ async fn flowcraft_152_a_run_does_not_go_on_with_another_graph() {
     let nobody = runtime.resume(&workflow, "nobody".parse().unwrap()).await;
     assert!(nobody.unwrap_err().to_string().contains("nobody"), "there is no such run");
     assert!("".parse::<RunId>().is_err(), "nor one without a name");
+}
+
+/// Runs a graph as far as its first question in a form in which the rules that have changed do not matter, so nothing says which they
+/// are, as in journals of builds that knew no others; goes on with the graph itself, and gives it with what a new run of it leaves.
+async fn begun_by_an_earlier_build(harmless: Value, made: Value) -> (Board, Board) {
+    let mut boards = Vec::new();
+    for beginning in [harmless, made.clone()] {
+        let home = Home::new();
+        let run = home.run(beginning, json!({})).await.run;
+        home.answer(&run, Answer::approve()).await;
+        boards.push(home.resume(made.clone(), &run).await.completed().unwrap());
+        let again = home.builder().build().replay(&home.graph(made.clone()).workflow(), &run).await.unwrap();
+        assert_eq!(Some(&again.state), boards.last());
+    }
+    let new = boards.pop().unwrap();
+    (boards.pop().unwrap(), new)
+}
+
+#[tokio::test]
+async fn guards_within_loops_count_on_in_runs_that_began_when_they_did() {
+    let nodes = json!([
+        {"id": "ask", "type": "approval"},
+        {"id": "outer", "type": "loopguard", "config": {"max_count": 4}},
+        {"id": "inner", "type": "loopguard", "config": {"max_count": 3}},
+        {"id": "work", "type": "assigner", "config": {"assignments": [{"target": "worked", "expression": "(worked ?? 0) + 1"}]}},
+        passes("out"),
+    ]);
+    let harmless = [("ask", "outer"), ("outer", "inner"), ("inner", "work"), ("work", "out")];
+    let loops = [
+        ("ask", "outer"),
+        ("outer", "out if loop_count_exceeded"),
+        ("outer", "inner"),
+        ("inner", "outer if loop_count_exceeded"),
+        ("inner", "work"),
+        ("work", "inner"),
+    ];
+    let (old, new) = begun_by_an_earlier_build(graph(nodes.clone(), &harmless), graph(nodes, &loops)).await;
+    assert_eq!((old.get("worked"), new.get("worked")), (Some(&json!(2)), Some(&json!(6))));
+}
+
+#[tokio::test]
+async fn a_no_over_a_no_is_passed_over_in_runs_that_began_when_it_was() {
+    let nodes = json!([
+        writes("start", json!({"ok": false})), {"id": "ask", "type": "approval"},
+        writes("a", json!({"ok": false})), writes("b", json!({"ok": true})), passes("join"),
+    ]);
+    let edges = [("start", "ask"), ("ask", "a"), ("ask", "b"), ("a", "join"), ("b", "join")];
+    let harmless = graph(nodes, &edges);
+    let mut made = harmless.clone();
+    made["merge"] = json!({"ok": "all"});
+    let (old, new) = begun_by_an_earlier_build(harmless, made).await;
+    assert_eq!((old.get("ok"), new.get("ok")), (Some(&json!(true)), Some(&json!(false))));
 }

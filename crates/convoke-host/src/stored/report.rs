@@ -277,6 +277,10 @@ impl StoredRuns {
                 "resuming it as it is comes to the same end: begin anew with another input if that is wrong, or change the file and go on \
                  with `{resume} --changed-file`"
             ),
+            _ if outcome.error.as_ref().is_some_and(is_overtaken) => format!(
+                "go on with `{resume}`: it runs the whole command again, also what it did to other files, which was taken over; no other \
+                  thing that was done is done again"
+            ),
             _ if outcome.error.as_ref().is_some_and(GraphFault::is_behind) => format!(
                 "change the file, and go on with `{resume} --changed-file`: nothing that was done is done again"
             ),
@@ -285,6 +289,24 @@ impl StoredRuns {
             ),
         })
     }
+}
+
+/// Whether a step failed by a command of which some changes were lost to somebody else's.
+#[cfg(target_os = "linux")]
+fn is_overtaken(error: &Error) -> bool {
+    use convoke_steps::StepsError;
+    use convoke_tools::shell::was_overtaken;
+    let category = error.category();
+    error.causes().filter_map(|cause| cause.downcast_ref()).any(|cause| match cause {
+        StepsError::ToolFailed { content, .. } => was_overtaken(category, content),
+        _ => false,
+    })
+}
+
+/// No commands are run here.
+#[cfg(not(target_os = "linux"))]
+fn is_overtaken(_: &Error) -> bool {
+    false
 }
 
 /// Whether a goal or an agent would have had an answer with more turns, perhaps.

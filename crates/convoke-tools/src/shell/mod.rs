@@ -23,6 +23,8 @@ use crate::sandbox::{
     Sandbox, SandboxCommand, SandboxError,
 };
 
+pub use for_step::was_overtaken;
+
 /// The event that tells of changes that were not taken over, with the command and why.
 pub const CHANGES_REFUSED: &str = "changes_refused";
 
@@ -53,7 +55,8 @@ fn two_minutes() -> u64 {
 ///
 /// Its result is what the command wrote, then what it wrote to its error output after a line `STDERR:`, then
 /// `Exit code: 0`. That a command fails or runs out of time is a result too. To a [step](Scope::is_for_step) the result is what
-/// the command wrote, and a command that fails, or whose changes are not all taken over, is an error.
+/// the command wrote, all of it, and a command that fails, that writes more than 1 MiB, or whose changes are not all taken over, is
+/// an error.
 pub fn bash(sandbox: &Sandbox) -> FunctionTool {
     let sandbox = sandbox.clone();
     let mut effects =

@@ -149,7 +149,12 @@ impl Walk {
             }
         }
         let unknown = node.entries().iter().filter(|entry| object.field(&entry.name).is_none());
-        for (entry, by) in unknown.filter_map(|entry| Some((entry, object.closed_to?))) {
+        // Where anybody may write what they like, only what was perhaps meant otherwise is told.
+        let misspelt =
+            |name: &str| convoke_text::nearest(name, object.rows().map(|(_, name)| name)).map(|_| NEITHER);
+        for (entry, by) in
+            unknown.filter_map(|entry| Some((entry, object.closed_to.or_else(|| misspelt(&entry.name))?)))
+        {
             let place = child(path, &entry.name);
             let message = format!("`{}` is not a field of {}", entry.name, object.title);
             self.note(by, &place, &message);

@@ -251,7 +251,7 @@ static ARTIFACT: Object = named("an artifact").closed(&[
     optional("mode", OneOf(&["replace", "append"], BOTH)),
 ]);
 
-static ENGINE: Object = named("the engine").closed_to(NEITHER, &[optional("budget", Custom(object::budget))]);
+static ENGINE: Object = named("the engine").open(&[optional("budget", Custom(object::budget))]);
 
 static COMPOSITION: Object = named("a composition").closed(&[
     required("version", Whole(1), "1"),
