@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
     }
     let Some(graph) = graph else { return };
     let drawn = graph.to_diagram();
-    let _ = (graph.to_text(), graph.to_json(), graph.inputs_schema(), graph.workflow_files());
+    let _ = (graph.to_text(), graph.to_json(), graph.inputs_schema(), graph.definition().workflow_files());
     let _ = (drawn.to_mermaid(), drawn.to_svg());
     let written = serde_json::to_string(graph.definition()).expect("a definition is JSON");
     let (again, _) = read(&written, &types);
