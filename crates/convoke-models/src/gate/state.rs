@@ -330,8 +330,8 @@ mod tests {
         assert_eq!(state.unanswered, 2);
     }
 
-    #[test]
-    fn the_others_wait_for_nobody_but_the_one_that_is_ahead_and_no_longer_than_it_takes() {
+    /// A gate that two were refused at, while one from before that has no answer yet.
+    fn refused_twice_beside_a_slow_one() -> (State, Instant) {
         let (mut state, now) = (State::default(), Instant::now());
         let _slow = admitted(&mut state, now);
         let first = admitted(&mut state, now);
@@ -339,6 +339,12 @@ mod tests {
         let now = now + SECOND;
         let second = admitted(&mut state, now);
         answer(&mut state, second, REFUSED, now);
+        (state, now)
+    }
+
+    #[test]
+    fn the_others_wait_for_nobody_but_the_one_that_is_ahead_and_no_longer_than_it_takes() {
+        let (mut state, now) = refused_twice_beside_a_slow_one();
         assert_eq!((state.refusals, state.unanswered), (2, 1));
         let now = now + 60 * SECOND;
         state.answered();
@@ -351,13 +357,7 @@ mod tests {
 
     #[test]
     fn one_that_was_sent_before_the_gate_closed_is_not_the_one_that_is_ahead() {
-        let (mut state, now) = (State::default(), Instant::now());
-        let _slow = admitted(&mut state, now);
-        let first = admitted(&mut state, now);
-        answer(&mut state, first, REFUSED, now);
-        let now = now + SECOND;
-        let second = admitted(&mut state, now);
-        answer(&mut state, second, REFUSED, now);
+        let (mut state, now) = refused_twice_beside_a_slow_one();
         admitted(&mut state, now + 60 * SECOND);
     }
 
