@@ -186,7 +186,10 @@ impl<'a> Evaluation<'a> {
         let of = self.value(of)?;
         let length = match &of {
             Value::List(items) => items.len(),
-            Value::Text(text) => text.length(),
+            Value::Text(text) => {
+                self.work.read(text.len())?;
+                text.length()
+            }
             _ => return Err(Fault::unfit("[:]", "a list or a text", &[of])),
         };
         let start = self.bound(first, length)?.unwrap_or(0);

@@ -161,7 +161,8 @@ fn order<'a>(
     Ok(Value::Bool(order.is_some_and(is_so)))
 }
 
-fn ends<'a>(
+/// Whether a text begins or ends with another, counted.
+pub(crate) fn ends<'a>(
     one: &Value<'a>,
     other: &Value<'a>,
     work: &mut Work,

@@ -57,6 +57,7 @@ enum Kind {
 struct Writer<'b> {
     choices: Choices<'b>,
     within: Vec<&'static str>,
+    predicates: usize,
 }
 
 impl Writer<'_> {
@@ -130,6 +131,7 @@ impl Writer<'_> {
     }
 
     fn predicate(&mut self, list: &str, item: &'static str, kind: Kind, depth: usize) -> String {
+        self.predicates += 1;
         self.within.push(if list == "items" { "items" } else { item });
         let body = self.of(kind, depth);
         let body = match self.choices.of(4) {
@@ -142,14 +144,16 @@ impl Writer<'_> {
 
     fn over(&mut self, names: &[&str], kind: Kind, depth: usize) -> String {
         let (name, list) = (self.choices.one(names).to_owned(), self.atom(Kind::List));
+        let before = self.predicates;
         let predicate = self.predicate(&list, "#", kind, depth);
         match self.choices.of(3) {
             0 => format!("({list} | {name}({predicate}))"),
-            // Without braces where it is sure to be one.
+            // Without braces where it is sure to be one, and holds no other: that is read only here.
             1 if !list.contains('#')
                 && predicate.contains('#')
                 && !predicate.contains("let")
-                && !predicate[1..].contains('{') =>
+                && !predicate[1..].contains('{')
+                && self.predicates == before + 1 =>
             {
                 format!("{name}({list}, {})", &predicate[1..predicate.len() - 1])
             }
@@ -333,9 +337,9 @@ impl Writer<'_> {
     fn grouped(&mut self) -> String {
         self.choices
             .one(&[
-                "groupBy(items, #.k)",
+                "groupBy(items, {#.k})",
                 "groupBy(l, {# % 2})",
-                "groupBy(w, #)",
+                "groupBy(w, {#})",
                 "fromPairs([['a', 1], ['b', nil], ['a', 2]])",
             ])
             .to_owned()
@@ -403,6 +407,9 @@ fn ours(text: &str, vars: &Value) -> Result<Value, String> {
     read.value(&|name| vars.get(name)).map(|outcome| outcome.value).map_err(|error| error.to_string())
 }
 
+/// What is an error only there: `contains` of objects whose keys are no texts, which `groupBy` and `fromPairs` make.
+const ONLY_OURS: &[&str] = &["Invalid operands for operator contains"];
+
 fn compare(text: &str) -> Result<bool, TestCaseError> {
     let vars = variables();
     // As a text it also says what is a whole number and what has a point, and what stands in entries.
@@ -423,16 +430,21 @@ fn compare(text: &str) -> Result<bool, TestCaseError> {
             Ok(true)
         }
         (Err(_), Err(_)) => Ok(false),
+        (Err(known), Ok(_)) if ONLY_OURS.iter().any(|error| known.contains(error)) => Ok(false),
         (known, made) => Err(TestCaseError::fail(format!("{text}: they say {known:?}, we say {made:?}"))),
     }
 }
 
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_global_rejects: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn an_expression_comes_to_what_it_came_to_before(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-        let mut writer = Writer { choices: Choices(bytes.iter()), within: Vec::new() };
+        let mut writer = Writer { choices: Choices(bytes.iter()), within: Vec::new(), predicates: 0 };
         let depth = 1 + writer.choices.of(3);
         let text = writer.any(depth);
         prop_assume!(text.len() < 2_000);

@@ -130,6 +130,8 @@ fn an_expression_ends_by_what_it_may_do() {
         "map(L, trim(letters, letters))",
         "map(L, long contains 'ba' and long endsWith 'q' or long > letters)",
         "map(L, indexOf(long, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaab'))",
+        "map(L, hasPrefix(long, long) and hasSuffix(long, long))",
+        "map(L, long[1:2])",
         "map(L, flatten([L, L]))",
         "map(L, uniq(L))",
         "uniq(map(L, [#]))",

@@ -1,13 +1,13 @@
 //! Functions of texts. Places in them are counted in characters.
 
 use super::{Evaluated, Fault, Function, Given, Work, function};
+use crate::operator::{TEXTS as TWO, ends};
 use crate::value::{Text, Value};
 
 const ONE: &str = "a text";
 const TRIM: &str = "a text, and perhaps the letters to take away";
 const AFFIX: &str = "a text, and perhaps what to take away";
 const SPLIT: &str = "a text, what it is split at, and perhaps how many parts there are at most";
-const TWO: &str = "two texts";
 
 pub(crate) const FUNCTIONS: &[Function] = &[
     function("trim", 1, 2, TRIM, |given, work| {
@@ -112,10 +112,12 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         work.read(text.len())?;
         Ok(place(text, text.rfind(&**part)))
     }),
-    function("hasPrefix", 2, 2, TWO, |given, _| {
-        Ok(Value::Bool(given.text(0)?.starts_with(&**given.text(1)?)))
+    function("hasPrefix", 2, 2, TWO, |given, work| {
+        ends(given.value(0)?, given.value(1)?, work, |one, other| one.starts_with(other))
     }),
-    function("hasSuffix", 2, 2, TWO, |given, _| Ok(Value::Bool(given.text(0)?.ends_with(&**given.text(1)?)))),
+    function("hasSuffix", 2, 2, TWO, |given, work| {
+        ends(given.value(0)?, given.value(1)?, work, |one, other| one.ends_with(other))
+    }),
 ];
 
 /// Where in a text the character is that begins at a byte; -1 if there is none.
