@@ -127,6 +127,20 @@ fn without_a_home_a_store_must_be_named() {
 }
 
 #[test]
+fn whoever_begins_in_their_home_is_told_to_work_in_a_folder_below_and_can() {
+    let place = project();
+    let data = place.path().join(".local/share").display().to_string();
+    let refused = place.convoke_with(&["run", "-m", "scripted/rehearsal"], &[("XDG_DATA_HOME", &data)]);
+    let told = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(4), "{told}");
+    assert!(told.contains("`mkdir hello && cd hello`"), "{told}");
+    std::fs::create_dir(place.path().join("hello")).unwrap();
+    let there = [("XDG_DATA_HOME", data.as_str()), ("CONVOKE_WORKSPACE", "hello")];
+    let ran = place.convoke_with(&["run", "-m", "scripted/rehearsal", "--quiet"], &there);
+    assert!(ran.status.success(), "{}", stderr(&ran));
+}
+
+#[test]
 fn a_data_folder_that_cannot_be_written_is_said_with_what_to_do() {
     let place = project();
     let elsewhere = tempfile::NamedTempFile::new().unwrap();

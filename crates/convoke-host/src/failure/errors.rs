@@ -81,7 +81,8 @@ impl From<HostError> for FailureReport {
                     }
                     Some(own) => format!("without a name of your own, runs are kept in {}", own.display()),
                     None => {
-                        "let agents work in another folder: `workspace.path` in convoke.toml, or CONVOKE_WORKSPACE"
+                        "work in a folder below it, `mkdir hello && cd hello`; or let agents work in another one: \
+                         `workspace.path` in convoke.toml, or CONVOKE_WORKSPACE"
                             .to_owned()
                     }
                 })
