@@ -47,6 +47,24 @@ fn a_configuration_that_makes_no_sense_is_shown_with_its_place() {
 }
 
 #[test]
+fn a_file_of_prices_is_read_before_a_run_needs_it() {
+    let place = Place::empty();
+    place.write("convoke.toml", "prices = \"prices.toml\"\n");
+    place.write("script.toml", "[[rule]]\nreply = \"hello\"\n");
+    let looked_at = |text: &str| {
+        place.write("prices.toml", text);
+        let output = place.convoke_with(&["doctor", "-m", "scripted/script.toml", "--json"], &[NOBODY]);
+        let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        (output.status.code(), document["agents"]["prices"].clone(), stderr(&output))
+    };
+    let (_, sound, _) = looked_at("[prices]\n\"groq/*\" = \"free\"\n");
+    assert_eq!(sound["works"], true, "{sound}");
+    let (code, wrong, told) = looked_at("prices = 3");
+    assert_eq!((code, &wrong["works"]), (Some(1), &false.into()), "{wrong}");
+    assert!(wrong["why"].as_str().unwrap().contains("[prices]") && told.contains("prices"), "{wrong} {told}");
+}
+
+#[test]
 fn a_model_that_cannot_be_had_is_not_approved_of() {
     let place = Place::empty();
     for (model, missing) in [("claude-sonnet-5-5", "ANTHROPIC_API_KEY"), ("compatible/x", "base URL")] {

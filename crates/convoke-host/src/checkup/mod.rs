@@ -1,4 +1,4 @@
-//! Checks what agents would have to work with here: the workspace, the policy, the sandbox, MCP servers.
+//! Checks what agents would have to work with here: the workspace, the policy, the sandbox, prices, MCP servers.
 
 mod diagnosis;
 mod services;
@@ -79,6 +79,7 @@ impl Checkup {
             ("tool chains", chains),
         ];
         let mut all: Vec<(String, CheckResult)> = own.map(|(name, found)| (name.to_owned(), found)).into();
+        all.extend(prices(host).map(|found| ("prices".to_owned(), found)));
         all.extend(servers(host.setting(), policies.as_deref()).await);
         Self(all)
     }
@@ -101,6 +102,13 @@ impl Checkup {
             .collect::<serde_json::Map<_, _>>()
             .into()
     }
+}
+
+/// The file of prices, if the configuration names one.
+fn prices(host: &Host) -> Option<CheckResult> {
+    let file = host.config().models().prices.as_deref()?;
+    let checked = host.models().and_then(|models| models.check_prices());
+    Some(checked.map(|()| file.display().to_string()).map_err(|error| error.to_string()).into())
 }
 
 /// The workspace, the sandbox on it, and the tool chains that commands have there.
