@@ -179,7 +179,7 @@ mod tests {
         let before = Some(PreviousGeneration(Bytes::from_static(beginning.as_bytes())));
         let carried = Carryover {
             mail: [(tricky, 7)].into(),
-            long_texts: vec![3..2_000],
+            long_texts: vec![3..2_000, 2_100..4_000],
             before,
             ..Carryover::default()
         };
