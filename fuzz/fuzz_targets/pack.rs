@@ -24,7 +24,7 @@ fuzz_target!(|text: &str| {
         if let Ok(bound) = prompt.bind(&Default::default()) {
             let _ = prompt.system("m", &bound, &Moment::default());
         }
-        for validator in prompt.validators() {
+        for validator in &prompt.validators {
             let _ = validator.judge(text);
         }
     }

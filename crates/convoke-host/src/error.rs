@@ -260,6 +260,14 @@ pub enum HostError {
         /// The key.
         key: String,
     },
+    /// Somebody else has sent the result of a call at the same moment.
+    #[error("the call on `{channel}` of run {run} has been sent a result by somebody else")]
+    ResultSent {
+        /// The run.
+        run: RunId,
+        /// The channel.
+        channel: String,
+    },
     /// A scenario cannot be run.
     #[error("scenario {scenario}: {reason}")]
     Scenario {

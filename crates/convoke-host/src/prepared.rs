@@ -343,6 +343,10 @@ impl Responder for Asking {
     ) -> convoke_core::BoxFuture<'a, Option<convoke_core::Answer>> {
         self.0.respond(question)
     }
+
+    fn left(&self) -> convoke_core::BoxFuture<'_, ()> {
+        self.0.left()
+    }
 }
 
 /// What is put together.

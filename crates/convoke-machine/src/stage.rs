@@ -103,8 +103,7 @@ impl PackStage {
     /// If there is no such prompt.
     pub fn talking(self, task: &str) -> Result<Machine, PackMachineError> {
         if self.pack.prompt(task).is_none() {
-            let known = self.pack.model().prompts.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(PackMachineError::UnknownPrompt { name: task.to_owned(), known });
+            return Err(unknown("prompt", task, self.pack.model().prompts.keys()));
         }
         let name = self.pack.model().id.clone();
         let machine = Machine::on(Arc::new(Compiled::speaking(task)?), Arc::new(self)).open_ended();
@@ -119,10 +118,7 @@ impl PackStage {
         match self.compositions.get(name) {
             Some(Ok(_)) => Ok(()),
             Some(Err(invalid)) => Err(invalid.clone().into()),
-            None => {
-                let known = self.compositions.keys().cloned().collect::<Vec<_>>().join(", ");
-                Err(PackMachineError::UnknownComposition { name: name.to_owned(), known })
-            }
+            None => Err(unknown("composition", name, self.compositions.keys())),
         }
     }
 
@@ -155,10 +151,10 @@ impl PackStage {
         }
         activation.params = params(prompt.parameters(model));
         activation.model = self.model.clone();
-        let policy = prompt.declared().tool_policy.as_ref();
+        let policy = prompt.declared.tool_policy.as_ref();
         activation.max_rounds = policy.map(|policy| policy.max_rounds);
         activation.max_calls_per_reply = policy.map(|policy| policy.max_tool_calls_per_turn);
-        activation.validators = prompt.validators().to_vec();
+        activation.validators = prompt.validators.clone();
         Ok(activation)
     }
 
@@ -305,17 +301,11 @@ pub enum PackMachineError {
         "the pack has several prompts, and neither a workflow nor agents say which comes first: name a prompt, or a composition to run"
     )]
     NoEntry,
-    /// There is no such prompt.
-    #[error("there is no prompt `{name}`; there are {known}")]
-    UnknownPrompt {
-        /// The name.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// There is no such composition.
-    #[error("there is no composition `{name}`; there are {known}")]
-    UnknownComposition {
+    /// There is no prompt or no composition of this name.
+    #[error("there is no {what} `{name}`; there are {known}")]
+    Unknown {
+        /// What there is none of: `prompt`, `composition`.
+        what: &'static str,
         /// The name.
         name: String,
         /// The names there are.
@@ -332,6 +322,11 @@ pub enum PackMachineError {
     Workflow(#[from] InvalidWorkflow),
 }
 
+fn unknown<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a String>) -> PackMachineError {
+    let known = known.cloned().collect::<Vec<_>>().join(", ");
+    PackMachineError::Unknown { what, name: name.to_owned(), known }
+}
+
 /// What a provider is told; what only some understand is passed on as it is.
 fn params(parameters: Parameters) -> ModelParams {
     let mut params = ModelParams::default();
@@ -339,14 +334,12 @@ fn params(parameters: Parameters) -> ModelParams {
     params.max_tokens = parameters.max_tokens;
     params.top_p = parameters.top_p;
     let extra = [
-        ("top_k", parameters.top_k.map(|value| json!(value))),
-        ("frequency_penalty", parameters.frequency_penalty.map(|value| json!(value))),
-        ("presence_penalty", parameters.presence_penalty.map(|value| json!(value))),
+        ("top_k", json!(parameters.top_k)),
+        ("frequency_penalty", json!(parameters.frequency_penalty)),
+        ("presence_penalty", json!(parameters.presence_penalty)),
     ];
-    let extra: Map<_, _> =
-        extra.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
-    if !extra.is_empty() {
-        params.extra = Some(Value::Object(extra));
-    }
+    let extra = extra.into_iter().filter(|(_, value)| !value.is_null());
+    let extra: Map<_, _> = extra.map(|(name, value)| (name.to_owned(), value)).collect();
+    params.extra = (!extra.is_empty()).then_some(Value::Object(extra));
     params
 }

@@ -419,7 +419,7 @@ async fn promptkit_205_a_composition_of_tools_asks_no_model_and_is_a_function_by
     let stage = World::default().stage(&pack, &model);
     let unknown = stage.check_function("gone").unwrap_err();
     assert!(
-        matches!(&unknown, PackMachineError::UnknownComposition { name, .. } if name == "gone"),
+        matches!(&unknown, PackMachineError::Unknown { what: "composition", name, .. } if name == "gone"),
         "{unknown}"
     );
     let workflow = stage.machine().unwrap().workflow();

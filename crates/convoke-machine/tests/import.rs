@@ -97,7 +97,10 @@ fn everything_that_is_wrong_with_the_files_is_said() {
 fn what_has_no_place_in_a_pack_is_named_and_not_dropped_in_silence() {
     let prompt =
         PROMPT.replace("  allowed_tools:", "  allowed_tool:").replace("  validators:", "  validatrs:");
-    let tool = TOOL.replace("output_schema: {}", "output_schema: {}, mode: mock");
+    let tool = TOOL
+        .replace("output_schema: {}", "output_schema: {}, mode: mock")
+        .replace("{name: look_up}", "{name: look_up, labels: {team: shop}}")
+        + "status: {ready: true}\n";
     let arena = ARENA.replace("  workflow:", "  providers: []\n  workflow:");
     let open = |name: &str| match name {
         "prompts/greet.yaml" => Ok(prompt.clone()),
@@ -106,16 +109,18 @@ fn what_has_no_place_in_a_pack_is_named_and_not_dropped_in_silence() {
     };
     let left_out = import("shop", "arena.yaml", &arena, &open).unwrap().left_out;
     let said = |file: &str, field: &str, kind: &str, meant: &str| {
-        format!("{file}: `spec.{field}` of a {kind} has no place in a pack and is left out{meant}")
+        format!("{file}: `{field}` of a {kind} has no place in a pack and is left out{meant}")
     };
     let prompt = "prompts/greet.yaml";
     assert_eq!(
         left_out,
         [
-            said("arena.yaml", "providers", "Arena", ""),
-            said(prompt, "allowed_tool", "PromptConfig", "; did you mean `allowed_tools`?"),
-            said(prompt, "validatrs", "PromptConfig", "; did you mean `validators`?"),
-            said("tools/look_up.yaml", "mode", "Tool", ""),
+            said("arena.yaml", "spec.providers", "Arena", ""),
+            said(prompt, "spec.allowed_tool", "PromptConfig", "; did you mean `allowed_tools`?"),
+            said(prompt, "spec.validatrs", "PromptConfig", "; did you mean `validators`?"),
+            said("tools/look_up.yaml", "status", "Tool", ""),
+            said("tools/look_up.yaml", "metadata.labels", "Tool", ""),
+            said("tools/look_up.yaml", "spec.mode", "Tool", ""),
         ]
     );
 }

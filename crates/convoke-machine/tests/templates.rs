@@ -288,7 +288,7 @@ fn promptkit_181_unknown_validators_are_mistakes_and_useless_ones_are_left_out()
     );
     assert_eq!(warnings(&useless), ["bad-validator"]);
     let pack = valid(&useless);
-    let kinds: Vec<_> = pack.prompt("chat").unwrap().validators().iter().map(|rule| rule.kind()).collect();
+    let kinds: Vec<_> = pack.prompt("chat").unwrap().validators.iter().map(|rule| rule.kind()).collect();
     assert_eq!(kinds, ["max_length"]);
 }
 
@@ -296,14 +296,14 @@ fn promptkit_181_unknown_validators_are_mistakes_and_useless_ones_are_left_out()
 fn promptkit_182_a_validator_holds_unless_it_is_disabled() {
     let list = json!([{"type": "json_valid"}, {"type": "json_valid", "enabled": true}, {"type": "json_valid", "enabled": false}]);
     let pack = valid(&with(&[("/prompts/chat/validators", list)]));
-    assert_eq!(pack.prompt("chat").unwrap().validators().len(), 2);
+    assert_eq!(pack.prompt("chat").unwrap().validators.len(), 2);
 }
 
 #[test]
 fn validators_judge_texts() {
     let judge = |validator: Value, text: &str| {
         let pack = valid(&with(&[("/prompts/chat/validators", json!([validator]))]));
-        pack.prompt("chat").unwrap().validators()[0].judge(text)
+        pack.prompt("chat").unwrap().validators[0].judge(text)
     };
     let refused = |validator: Value, text: &str| judge(validator, text) != Judgement::Passed;
     let banned =

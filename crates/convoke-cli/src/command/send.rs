@@ -1,10 +1,10 @@
 //! `convoke send`
 
 use convoke_core::StoreError;
-use convoke_core::store::NewMail;
+use convoke_core::store::{Mail, NewMail};
 use convoke_history::History;
 use convoke_host::HostError;
-use convoke_host::store::{check_mail, send, untaken_mail};
+use convoke_host::store::{check_mail, result_key, send, untaken_mail};
 use serde_json::{Value, json};
 
 use crate::arguments::Send;
@@ -23,7 +23,13 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         // Who sends the same once more is told that it is there.
         let known = session.store.mail_by_key(&record.id, key).await?;
         sent.retain(|mail| {
-            !known.iter().any(|known| (&known.channel, known.number) == (&mail.channel, mail.number))
+            let is_noted = |known: &Mail| {
+                known.read::<(String, Value)>().is_ok_and(|(channel, said)| {
+                    channel == mail.channel && mail.read().is_ok_and(|kept: Value| kept == said)
+                })
+            };
+            let is_it = |known: &Mail| (&known.channel, known.number) == (&mail.channel, mail.number);
+            !known.iter().any(|known| is_it(known) || is_noted(known))
         });
     }
     let payload = check_mail(&history, &sent, &arguments.channel, &payload).map_err(|why| {
@@ -36,8 +42,11 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         .map_err(|error| Failure::usage(error.to_string()))?
         .sender(by.trim());
     mail.key.clone_from(&arguments.key);
-    let posted = send(&*session.store, &record.id, mail).await.map_err(|error| match error {
-        HostError::Store(StoreError::Over { .. }) => Failure::failed(format!("{error}: nothing was sent")),
+    let result_of = result_key(&history, &arguments.channel, &payload);
+    let posted = send(&*session.store, &record.id, mail, result_of).await.map_err(|error| match error {
+        HostError::Store(StoreError::Over { .. }) | HostError::ResultSent { .. } => {
+            Failure::failed(format!("{error}: nothing was sent"))
+        }
         HostError::KeyTaken { .. } => Failure::failed(format!("{error}: nothing was sent"))
             .hint("leave `--key` out, or take another key, to send this as well"),
         error => error.into(),

@@ -72,13 +72,15 @@ pub(crate) async fn go_on(
     // Where events are results, a terminal that shows them needs nothing else.
     let shows_events = format == Format::Ndjson && io::stdout().is_terminal();
     let verbosity = if shows_events { Verbosity::Quiet } else { common.verbosity() };
-    let (person, questions) = person();
+    let (person, questions, leaves) = person();
     let take_over = format!("{} --take-over", session.resume(&run, prepared.manifest()));
     let send = session.about("send", &run, "");
     let history = History::load(&*session.store, &run).await?;
+    let mut awaits_client = false;
     if prompt.is_there {
         // What it was told to wait for before is not told again.
         let waits = session.awaited_calls(&history, session.output.width());
+        awaits_client = !waits.is_empty();
         waits.iter().for_each(|line| session.output.explained(line));
     }
     let planned = convoke_host::planned(&**prepared.definition());
@@ -116,6 +118,8 @@ pub(crate) async fn go_on(
         signals: Signals::listen()?,
         keyboard,
         questions: is_there.then_some(questions),
+        awaits_client,
+        leaves,
         by: user_name(),
         always,
         granted: HashSet::new(),

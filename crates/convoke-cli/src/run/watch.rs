@@ -14,7 +14,7 @@ use convoke_host::{CLIENT_REFUSED, CLIENT_REQUEST, CUT_SHORT, EVENT_PASSED_OVER}
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::dialog::{Dialog, DialogStep};
@@ -47,6 +47,10 @@ pub(crate) struct Watch<'a> {
     pub(crate) keyboard: Keyboard,
     /// Questions, if somebody is there to answer them.
     pub(crate) questions: Option<mpsc::Receiver<AskedQuestion>>,
+    /// Whether a client was asked to make calls: whoever has nothing to type until it has can leave.
+    pub(crate) awaits_client: bool,
+    /// Says that whoever is there leaves.
+    pub(crate) leaves: watch::Sender<bool>,
     /// Who answers.
     pub(crate) by: String,
     /// Where a person's "always" is written.
@@ -139,8 +143,11 @@ impl Watch<'_> {
                     }
                     self.output.note("the question was answered elsewhere, or is not asked any more");
                 }
-                line = self.keyboard.line(), if !is_free => {
-                    conversation = self.answer(conversation, line.as_deref());
+                line = self.keyboard.line(), if !is_free || self.may_leave() => {
+                    match is_free {
+                        false => conversation = self.answer(conversation, line.as_deref()),
+                        true => self.leave_at_end(line.as_deref()),
+                    }
                 }
                 _ = frames.tick(), if is_free && self.is_drawn() => self.display.draw(&self.progress),
             }
@@ -212,6 +219,7 @@ impl Watch<'_> {
         let channel = value["channel"].as_str().unwrap_or_default();
         match name.as_str() {
             CLIENT_REQUEST if self.questions.is_some() => {
+                self.awaits_client = true;
                 self.display.step_aside();
                 let awaited = AwaitedMail::new(channel, value);
                 let lines = call_lines(&self.send, &awaited, None);
@@ -231,6 +239,19 @@ impl Watch<'_> {
                 self.note(format!("`{event}` is passed over: it was sent before `{state}` was entered"));
             }
             _ => {}
+        }
+    }
+
+    /// Whether nothing is to be typed but that somebody leaves.
+    fn may_leave(&self) -> bool {
+        self.awaits_client && !*self.leaves.borrow()
+    }
+
+    /// Leaves the run where nothing more is typed. Lines that nobody asked for are for nobody.
+    fn leave_at_end(&mut self, line: Option<&str>) {
+        if line.is_none() {
+            self.display.step_aside();
+            self.leaves.send_replace(true);
         }
     }
 

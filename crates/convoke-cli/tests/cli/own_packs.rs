@@ -519,3 +519,53 @@ fn a_workflow_that_ends_by_its_own_budget_is_said_to_be_cut_short() {
     let document: serde_json::Value = serde_json::from_slice(&document.stdout).unwrap();
     assert!(document["cut_short"]["composed"].as_str().unwrap().contains("max_total_visits"), "{document}");
 }
+
+/// Both have looked before either has sent anything.
+#[test]
+fn of_two_results_that_are_sent_for_one_call_at_the_same_moment_one_is_kept() {
+    use convoke_host::HostError;
+    use convoke_host::store::{result_key, send};
+
+    let place = Place::empty();
+    let waits = place.convoke(&[&two_calls(&place)[..], &["-i", "message=look"]].concat());
+    assert_eq!(waits.status.code(), Some(5), "{}", stderr(&waits));
+    let (store, run) = (place.store(), "s".parse().unwrap());
+    let history = crate::place::wait(convoke_history::History::load(&*store, &run)).unwrap();
+    let send = |id: &str, content: u8, key: Option<&str>| {
+        let result = serde_json::json!({"call_id": id, "content": content});
+        let mut mail = convoke_core::store::NewMail::json("tool_results", &result).unwrap();
+        mail.key = key.map(str::to_owned);
+        crate::place::wait(send(&*store, &run, mail, result_key(&history, "tool_results", &result)))
+    };
+    assert!(send("a", 1, Some("mine")).unwrap().is_new);
+    for (content, key) in [(2, None), (1, None), (2, Some("theirs")), (1, Some("theirs too"))] {
+        let refused = send("a", content, key).unwrap_err();
+        assert!(matches!(refused, HostError::ResultSent { .. }), "{refused}");
+        assert!(refused.to_string().contains("has been sent a result by somebody else"), "{refused}");
+    }
+    assert!(!send("a", 1, Some("mine")).unwrap().is_new, "the same sender asks once more");
+    assert!(send("b", 2, None).unwrap().is_new);
+    assert_eq!(crate::place::wait(store.mail(&run, "tool_results", 0, 9)).unwrap().len(), 2);
+    assert_eq!(resumed(&place, "s").0, Some(5));
+    sent(&place, &["send", "s", "tool_results", r#"{"call_id": "c", "content": "the last"}"#]);
+    assert_eq!(resumed(&place, "s"), (Some(5), "All is here.".to_owned()));
+}
+
+/// Nothing can be typed while a client is waited for, but that somebody leaves.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_waits_for_a_client_can_leave_as_between_turns() {
+    use crate::run_terminal::Terminal;
+
+    let place = Place::empty();
+    let talk: Vec<&str> = two_calls(&place).into_iter().filter(|word| *word != "--no-input").collect();
+    for words in [&[&talk[..], &["-i", "message=look"]].concat()[..], &["resume", "s"]] {
+        let mut terminal = Terminal::with_results(&place, words);
+        terminal.wait_for("a client is to make this call");
+        terminal.types("hello?");
+        terminal.types_no_more();
+        let (seen, _, code) = terminal.finish();
+        assert_eq!(code, Some(5), "{seen}");
+        assert!(seen.contains("waits for a client") && seen.contains("resume s"), "{seen}");
+    }
+}

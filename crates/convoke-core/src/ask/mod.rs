@@ -120,6 +120,12 @@ pub trait Responder: Send + Sync {
     /// Whoever gives an answer that does not count is asked again, and the question's details say why. After the third such
     /// answer the run suspends.
     fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>>;
+
+    /// Waits until whoever is there leaves without having been asked anything: a run that waits for mail then is suspended. By default
+    /// nobody leaves.
+    fn left(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 #[cfg(test)]

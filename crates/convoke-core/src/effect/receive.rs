@@ -150,6 +150,13 @@ impl Scope {
         let patience = self.patience();
         let impatient = tokio::time::sleep(patience.min(LONGEST_WAIT));
         tokio::pin!(impatient);
+        let left = async {
+            match self.node.run.services.responder.as_deref() {
+                Some(responder) => responder.left().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(left);
         let _pause = self.pause();
         loop {
             let seen = journal.mailbox.seen(channel);
@@ -178,6 +185,7 @@ impl Scope {
                 stop = self.out_of_time() => return effect.finish(None, Err(stop), Attachments::default()),
                 () = &mut impatient => return Err(self.suspend(WaitCondition::mail(effect.path, channel))),
                 () = self.node.run.left_alone.cancelled() => return Err(self.suspend(WaitCondition::mail(effect.path, channel))),
+                () = &mut left => self.node.run.left_alone.cancel(),
             }
         }
     }

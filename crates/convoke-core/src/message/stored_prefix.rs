@@ -261,7 +261,7 @@ mod tests {
     fn what_was_said_is_not_copied_when_a_state_is_read() {
         let talk = Transcript::from_iter([Message::user("hello"), Message::assistant("hi")]);
         let json = Bytes::from(serde_json::to_vec(&Saved(talk.clone())).unwrap());
-        let Saved(read) = json_source::read(&json).unwrap();
+        let (Saved(read), _) = json_source::read(&json).unwrap();
         let beginning = read.beginning.as_deref().map(|beginning| &beginning.source);
         let Some(Source::Text(KeptText(text))) = beginning else { panic!("it was read from a text") };
         assert!(json.as_ptr_range().contains(&text.as_ptr()));

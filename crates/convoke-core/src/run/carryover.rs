@@ -3,6 +3,7 @@
 //! It is in the record of the run, so that whoever goes on with it need read nothing of what was before.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +15,6 @@ use super::Run;
 use super::grants::Approved;
 use crate::budget::{Budget, BudgetUsage};
 use crate::intercept::Labels;
-use crate::json_source;
 use crate::message::Money;
 use crate::store::{Generation, RunRecord, Totals};
 use crate::{Digest, Error, Path};
@@ -34,6 +34,9 @@ pub(super) struct Carryover {
     pub(super) mail: BTreeMap<String, u64>,
     /// What a person has approved for the whole run.
     pub(super) approved: Approved,
+    /// Where the long texts of the state stand in its JSON: whoever goes on does not look for their ends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) long_texts: Vec<Range<usize>>,
     /// The ends of conversations that are stored.
     pub(super) conversations: Vec<Digest>,
     /// The state that the run began with, as a digest: what it is known by to whoever starts it once more.
@@ -92,17 +95,36 @@ impl Serialize for PreviousGeneration {
 impl<'de> Deserialize<'de> for PreviousGeneration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = <&RawValue>::deserialize(deserializer)?;
-        Ok(Self(json_source::shared(json.get())))
+        Ok(Self(Bytes::copy_from_slice(json.get().as_bytes())))
     }
+}
+
+/// How the generation before begins in what is stored, where it is last: nothing before it can look so, because every quote in a text is
+/// escaped.
+const BEFORE: &[u8] = b",\"before\":{\"number\":";
+
+/// What is stored without the generation before, and that, where it can be seen without looking through all of it: it may have a whole
+/// conversation in it that nobody asks for.
+fn parted(stored: &Bytes) -> Option<(Vec<u8>, Bytes)> {
+    let place = stored.windows(BEFORE.len()).position(|part| part == BEFORE)?;
+    let begins = place + b",\"before\":".len();
+    let ends = stored.len() - usize::from(stored.ends_with(b"}"));
+    Some(([&stored[..place], b"}"].concat(), stored.slice(begins..ends)))
 }
 
 impl Carryover {
     /// What a run's record says.
     pub(super) fn of(record: &RunRecord) -> Result<Self, Error> {
-        match &record.generation.carried {
-            None => Ok(Self::default()),
-            Some(json) => Ok(json_source::read(json)?),
-        }
+        record.generation.carried.as_ref().map_or_else(|| Ok(Self::default()), Self::read)
+    }
+
+    fn read(stored: &Bytes) -> Result<Self, Error> {
+        Ok(match parted(stored) {
+            Some((own, before)) => {
+                Self { before: Some(PreviousGeneration(before)), ..serde_json::from_slice(&own)? }
+            }
+            None => serde_json::from_slice(stored)?,
+        })
     }
 
     /// What the generation after this one has.
@@ -116,6 +138,7 @@ impl Carryover {
             mail: journal.map(|journal| journal.mailbox.taken()).unwrap_or_default(),
             approved: run.grants.approved(),
             conversations: journal.map(|journal| journal.ends_of_conversations()).unwrap_or_default(),
+            long_texts: Vec::new(),
             began_with: self.began_with,
             learnt: self.learnt.clone(),
             before: self.before.clone(),
@@ -135,11 +158,45 @@ impl Carryover {
 
     /// What a fork of the run has: it is another run, for which nobody has approved anything.
     pub(super) fn for_fork(self) -> Self {
-        Self { approved: Approved::new(), began_with: None, before: None, ..self }
+        Self { approved: Approved::new(), began_with: None, before: None, long_texts: Vec::new(), ..self }
     }
 
     /// As the record keeps it.
     pub(super) fn stored(&self) -> Result<Bytes, Error> {
         Ok(serde_json::to_vec(self)?.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_the_generation_before_began_is_not_looked_at_and_is_kept_as_it_is() {
+        let tricky = r#"a,"before":{"number":"#.to_owned();
+        let beginning =
+            r#"{"number":3,"begins_at":9,"version":1,"seed":5,"input":"[1]","learnt":"","used":{}}"#;
+        let before = Some(PreviousGeneration(Bytes::from_static(beginning.as_bytes())));
+        let carried = Carryover {
+            mail: [(tricky, 7)].into(),
+            long_texts: vec![3..2_000, 2_100..4_000],
+            before,
+            ..Carryover::default()
+        };
+        let stored = carried.stored().unwrap();
+        let read = Carryover::read(&stored).unwrap();
+        assert_eq!(read, carried);
+        assert!(stored.as_ptr_range().contains(&read.before.unwrap().0.as_ptr()), "nothing is copied");
+        // Nobody would read a text with this in it.
+        let mut spoilt = stored.to_vec();
+        let place = spoilt.len() - 3;
+        spoilt[place] = 0;
+        assert_eq!(Carryover::read(&spoilt.into()).unwrap().mail, carried.mail);
+        // The order of earlier builds, or of nobody, is read too.
+        let other = Bytes::from(format!("{{\"before\":{beginning},\"mail\":{{\"b\":1}}}}"));
+        let read = Carryover::read(&other).unwrap();
+        assert_eq!((read.before, read.mail.get("b")), (carried.before, Some(&1)));
+        let first = Carryover::default();
+        assert_eq!(Carryover::read(&first.stored().unwrap()).unwrap(), first);
     }
 }

@@ -4,6 +4,8 @@
 //! the journal; after it, the run is in the next one. By then everything the generation did has ended, because the error that
 //! says so has come all the way up.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -49,13 +51,13 @@ impl FinishedGeneration<'_> {
         workflow: &Workflow<S>,
         input: &Bytes,
     ) -> Result<GenerationStart<S>, Error> {
-        let state = self.read(workflow, input)?;
+        let (state, long_texts) = self.read(workflow, input)?;
         let (number, seed) = (self.run.generation.saturating_add(1), next_seed(self.run.seed));
         if let Some(journal) = &self.run.journal {
             self.note_beginning(&**journal.store()).await?;
         }
         let learnt = std::mem::take(&mut self.learnt);
-        let carried = Carryover { learnt, ..self.carried.onwards(self.run, self.budget) };
+        let carried = Carryover { learnt, long_texts, ..self.carried.onwards(self.run, self.budget) };
         let next = NextGeneration {
             generation: crate::store::Generation { number, begins_at: 1, carried: Some(carried.stored()?) },
             version: workflow.version_number(),
@@ -70,7 +72,8 @@ impl FinishedGeneration<'_> {
         Ok(GenerationStart { number, state, seed, journal, grants, names: Names::default(), carried })
     }
 
-    fn read<S: State>(&self, workflow: &Workflow<S>, input: &Bytes) -> Result<S, Error> {
+    /// The state, and where its long texts stand.
+    fn read<S: State>(&self, workflow: &Workflow<S>, input: &Bytes) -> Result<(S, Vec<Range<usize>>), Error> {
         json_source::read(input).map_err(|error| {
             Error::Refused(
                 format!(

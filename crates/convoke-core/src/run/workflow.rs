@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::carryover::Carryover;
 use super::prepare::seed_of;
 use super::reshape::{Change, Names};
 use crate::json_source;
@@ -193,7 +194,9 @@ impl<S: State> Workflow<S> {
         }
         if record.version == self.version {
             // What is not to be migrated need not be taken apart first: it may be a long conversation.
-            return json_source::read(&record.input).map_err(|error| Self::unlike(record, &error));
+            let long = Carryover::of(record)?.long_texts;
+            return json_source::read_knowing(&record.input, &long)
+                .map_err(|error| Self::unlike(record, &error));
         }
         let mut state: Value = serde_json::from_slice(&record.input)?;
         for version in record.version..self.version {

@@ -40,7 +40,7 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
         client_tools: model.tools.keys().cloned().collect(),
         tools: own_tools(pack),
         rules: distinct(
-            pack.prompts().values().flat_map(|prompt| prompt.validators()).map(|rule| rule.kind()),
+            pack.prompts().values().flat_map(|prompt| &prompt.validators).map(|rule| rule.kind()),
         ),
         steps: distinct(steps(pack).iter().map(|step| step.id.as_str())),
         branches: of_kind(|action| matches!(action, Action::Branch { .. })),
@@ -148,7 +148,7 @@ pub(super) fn misfits(pack: &CompiledPack, findings: &mut Vec<Finding>) {
 pub(super) fn evals(pack: &CompiledPack, state: &str) -> Vec<Eval> {
     let task = pack.workflow().and_then(|workflow| workflow.named(state));
     let task = task.map_or(state, |state| &state.prompt_task);
-    pack.prompt(task).map(|prompt| prompt.evals().to_vec()).unwrap_or_default()
+    pack.prompt(task).map(|prompt| prompt.evals.clone()).unwrap_or_default()
 }
 
 /// Whether a workflow can begin there.

@@ -13,11 +13,19 @@ use serde_json::Value;
 use crate::HostError;
 use crate::drawn::definition;
 
-/// Sends a run something. What has the key of something that was sent before is not sent again.
+/// Sends a run something. What has the key of something that was sent before is not sent again. Of several results of one [call](result_key),
+/// however they are sent, the store keeps one.
 ///
 /// # Errors
-/// [`HostError::KeyTaken`] if what was sent before with that key says something else, or went to another channel; failures of the store.
-pub async fn send(store: &dyn Store, run: &RunId, mail: NewMail) -> Result<PostReceipt, HostError> {
+/// [`HostError::KeyTaken`] if what was sent before with that key says something else, or went to another channel;
+/// [`HostError::ResultSent`] if the call has a result; failures of the store.
+pub async fn send(
+    store: &dyn Store,
+    run: &RunId,
+    mail: NewMail,
+    mut result_of: Option<String>,
+) -> Result<PostReceipt, HostError> {
+    let mut is_repeated = false;
     let taken = |channel: String| {
         let key = mail.key.clone().unwrap_or_default();
         HostError::KeyTaken { run: run.clone(), channel, key }
@@ -31,16 +39,24 @@ pub async fn send(store: &dyn Store, run: &RunId, mail: NewMail) -> Result<PostR
         {
             return Err(taken(sent.channel.clone()));
         }
+        // What earlier builds sent is kept under this key.
+        result_of = result_of.filter(|_| sent.iter().all(|sent| sent.channel == claim.channel));
         let posted = store.post(run, claim.clone()).await?;
+        is_repeated = !posted.is_new;
         if let Some((channel, said)) = kept::<(String, Value)>(store, run, &claim.channel, posted).await?
             && (channel != mail.channel || Some(said) != wanted)
         {
             return Err(taken(channel));
         }
     }
-    let posted = store.post(run, mail.clone()).await?;
+    let mut sent = mail.clone();
+    sent.key = result_of.clone().or(sent.key);
+    let posted = store.post(run, sent).await?;
     // The order of names in an object says nothing.
     match kept::<Value>(store, run, &mail.channel, posted).await? {
+        Some(said) if result_of.is_some() && !(is_repeated && Some(&said) == wanted.as_ref()) => {
+            Err(HostError::ResultSent { run: run.clone(), channel: mail.channel })
+        }
         Some(said) if Some(&said) != wanted.as_ref() => Err(taken(mail.channel.clone())),
         _ => Ok(posted),
     }
@@ -64,6 +80,22 @@ async fn kept<T: DeserializeOwned>(
 #[must_use]
 pub fn client_calls(awaited: &AwaitedMail<'_>) -> Option<ClientCalls> {
     serde_json::from_value(awaited.expected.clone()).ok()
+}
+
+/// The key under which the result of a client's call is kept, if that is what is sent: one for each time that the call waits.
+#[must_use]
+pub fn result_key(history: &History, channel: &str, result: &Value) -> Option<String> {
+    history.awaited().iter().find(|awaited| awaited.channel == channel && client_calls(awaited).is_some())?;
+    let id = &result["call_id"];
+    let waits = history.effects.iter().flat_map(|effect| &effect.attempts);
+    let earlier = waits.filter(|wait| match &wait.detail {
+        Detail::Receive { channel: taken, received, refused, .. } if taken == channel => {
+            refused.is_some() || received.as_ref().is_some_and(|mail| mail.payload["call_id"] == *id)
+        }
+        _ => false,
+    });
+    let generation = history.record.generation.number;
+    Some(format!("convoke: result {} of call {id} in generation {generation}", earlier.count() + 1))
 }
 
 /// Returns what a run was sent on a channel and has not taken yet.

@@ -149,15 +149,10 @@ pub(super) fn objection(validators: &[Validator], direction: Direction, text: &s
     broken(validators, direction, text).pop().map(|(_, instead)| instead)
 }
 
-/// Whether a rule is about these words.
-pub(super) fn looks_at(validator: &Validator, direction: Direction) -> bool {
-    [direction, Direction::Both].contains(&validator.direction())
-}
-
 /// The rules that a text breaks, each with what is said instead after it.
 pub(super) fn broken(validators: &[Validator], direction: Direction, text: &str) -> Vec<(String, String)> {
     let mut broken: Vec<(String, String)> = Vec::new();
-    for validator in validators.iter().filter(|validator| looks_at(validator, direction)) {
+    for validator in validators.iter().filter(|validator| validator.is_about(direction)) {
         let so_far = broken.last().map_or(text, |(_, instead)| instead);
         if let Judgement::Replaced(instead) | Judgement::Failed(instead) = validator.judge(so_far) {
             broken.push((validator.kind().to_owned(), instead));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::activation::{
-    Activation, ActivationError, Direction, Situation, broken, limited, looks_at, without_clients,
+    Activation, ActivationError, Direction, Situation, broken, limited, without_clients,
 };
 use super::announce;
 use super::client::{give_results, results_of_client};
@@ -123,7 +123,7 @@ impl Session<'_> {
         rounds: u32,
         at: Timestamp,
     ) -> Result<AgentResult, Error> {
-        if activation.validators.iter().any(|validator| looks_at(validator, Direction::Output)) {
+        if activation.validators.iter().any(|validator| validator.is_about(Direction::Output)) {
             // It may be replaced: whoever shows it while it comes waits for what was spoken.
             let state = json!({"state": self.context.current_state()});
             announce::tell(self.scope, "workflow.speech_held", state).await;

@@ -133,7 +133,7 @@ impl CompiledPack {
             tasks.extend(Some(state.prompt_task.as_str()).filter(|task| !task.is_empty()));
         }
         for composition in self.pack.compositions.values() {
-            tasks.extend(composition.steps.iter().flat_map(prompts_of));
+            tasks.extend(composition.steps.iter().flat_map(Step::parts).filter_map(prompt_of));
         }
         tasks.extend(self.pack.agents.iter().flat_map(|agents| agents.members.keys().map(String::as_str)));
         if tasks.is_empty() {
@@ -150,7 +150,7 @@ impl CompiledPack {
         let mut violations: Vec<Violation> = Vec::new();
         let mut names = BTreeSet::new();
         for prompt in self.tasks_in_use().iter().filter_map(|task| self.prompt(task)) {
-            names.extend(prompt.variables().iter().map(|variable| variable.declaration.name.as_str()));
+            names.extend(prompt.variables.iter().map(|variable| variable.declaration.name.as_str()));
             names.extend(prompt.undeclared());
             for violation in prompt.violations(given, model) {
                 if !violations.contains(&violation) {
@@ -199,7 +199,7 @@ impl CompiledPack {
         task: &str,
         available: impl IntoIterator<Item = &'a str>,
     ) -> Vec<&'a str> {
-        let Some(prompt) = self.prompt(task).map(CompiledPrompt::declared) else { return Vec::new() };
+        let Some(prompt) = self.prompt(task).map(|prompt| &prompt.declared) else { return Vec::new() };
         let policy = prompt.tool_policy.as_ref();
         if policy.is_some_and(|policy| policy.tool_choice == ToolChoice::None) {
             return Vec::new();
@@ -221,11 +221,10 @@ impl CompiledPack {
     }
 }
 
-fn prompts_of(step: &Step) -> Vec<&str> {
+fn prompt_of(step: &Step) -> Option<&str> {
     match &step.action {
-        Action::Prompt { prompt_task, .. } | Action::Agent { prompt_task, .. } => vec![prompt_task],
-        Action::Parallel { branches, .. } => branches.iter().flat_map(prompts_of).collect(),
-        _ => Vec::new(),
+        Action::Prompt { prompt_task, .. } | Action::Agent { prompt_task, .. } => Some(prompt_task),
+        _ => None,
     }
 }
 

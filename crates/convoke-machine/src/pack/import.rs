@@ -70,7 +70,7 @@ impl Import<'_> {
             "PromptConfig" => self.prompt(file, &main),
             "Arena" => {
                 let spec = main.get("spec");
-                self.leave_out(file, "Arena", spec, &["prompt_configs tools", PARTS]);
+                self.leave_out(file, "Arena", &main, &["prompt_configs tools", PARTS]);
                 for (list, wanted) in [("prompt_configs", "PromptConfig"), ("tools", "Tool")] {
                     let named = spec.and_then(|spec| spec.get(list)).into_iter().flat_map(Node::items);
                     for name in named.filter_map(|item| item.get("file").and_then(Node::text)) {
@@ -133,7 +133,7 @@ impl Import<'_> {
         }
         let Some(spec) = node.get("spec") else { return };
         // One that stands alone may have the parts of a pack too.
-        self.leave_out(file, "PromptConfig", Some(spec), &[SAME, OTHERS, PARTS]);
+        self.leave_out(file, "PromptConfig", node, &[SAME, OTHERS, PARTS]);
         let Some(task) = spec.get("task_type").and_then(Node::text) else {
             return self.wrong(
                 file,
@@ -186,7 +186,7 @@ impl Import<'_> {
         let (Some(name), Some(spec)) = (name_of(node), node.get("spec")) else {
             return self.wrong(file, "a tool needs `metadata.name` and `spec`".to_owned());
         };
-        self.leave_out(file, "Tool", Some(spec), &["description input_schema output_schema"]);
+        self.leave_out(file, "Tool", node, &["description input_schema output_schema"]);
         let mut fields = vec![Entry::new("name", name)];
         fields.extend(copy(spec, "description", "description"));
         fields.extend(copy(spec, "input_schema", "parameters"));
@@ -201,16 +201,23 @@ impl Import<'_> {
         parse_strictly(text).map_err(|message| self.wrong(file, message)).ok()
     }
 
-    /// Says which fields of a `spec` have no place in a pack.
-    fn leave_out(&mut self, file: &str, kind: &str, spec: Option<&Node>, known: &[&str]) {
-        let known: Vec<&str> = known.iter().flat_map(|names| names.split(' ')).collect();
-        let names = spec.into_iter().flat_map(Node::entries).map(|entry| &*entry.name);
-        for name in names.filter(|name| !known.contains(name)) {
-            let meant = convoke_text::nearest(name, known.iter().copied());
-            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-            self.left_out.push(format!(
-                "{file}: `spec.{name}` of a {kind} has no place in a pack and is left out{meant}"
-            ));
+    /// Says which fields of a manifest, and of its `metadata` and `spec`, have no place in a pack.
+    fn leave_out(&mut self, file: &str, kind: &str, manifest: &Node, spec: &[&str]) {
+        let parts = [
+            ("", Some(manifest), &["apiVersion kind metadata spec"][..]),
+            ("metadata.", manifest.get("metadata"), &["name"]),
+            ("spec.", manifest.get("spec"), spec),
+        ];
+        for (part, node, known) in parts {
+            let known: Vec<&str> = known.iter().flat_map(|names| names.split(' ')).collect();
+            let names = node.into_iter().flat_map(Node::entries).map(|entry| &*entry.name);
+            for name in names.filter(|name| !known.contains(name)) {
+                let meant = convoke_text::nearest(name, known.iter().copied());
+                let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+                self.left_out.push(format!(
+                    "{file}: `{part}{name}` of a {kind} has no place in a pack and is left out{meant}"
+                ));
+            }
         }
     }
 

@@ -52,7 +52,7 @@ pub fn to_json(pack: &CompiledPack) -> Value {
 pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
     let (mut inputs, mut known, used) = (Vec::new(), BTreeSet::new(), pack.tasks_in_use());
     for (_, prompt) in pack.prompts().iter().filter(|(task, _)| used.contains(task.as_str())) {
-        let declared = prompt.variables().iter().map(|variable| {
+        let declared = prompt.variables.iter().map(|variable| {
             let declared = &variable.declaration;
             let default = declared.default.clone().or_else(|| (!declared.required).then_some(Value::Null));
             let is_needed = declared.required && declared.default.is_none();

@@ -22,15 +22,20 @@ pub const BAD_VALIDATOR: &str = "bad-validator";
 
 /// A prompt, ready to be used.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CompiledPrompt {
-    declared: Prompt,
-    variables: Vec<CompiledVariable>,
+    /// What the pack says of it.
+    pub declared: Prompt,
+    /// What it is given.
+    pub variables: Vec<CompiledVariable>,
+    /// The rules for what a model says with it. Those that are disabled are not among them.
+    pub validators: Vec<Validator>,
+    /// What is evaluated of it: the pack's evals with its own.
+    pub evals: Vec<Eval>,
     template: Template,
     overrides: IndexMap<String, Template>,
     fragment_names: Vec<(Template, bool)>,
     fragments: Arc<Fragments>,
-    validators: Vec<Validator>,
-    evals: Vec<Eval>,
 }
 
 /// The values that a state adds to those of a prompt.
@@ -97,18 +102,6 @@ impl CompiledPrompt {
         prompt
     }
 
-    /// Returns what the pack says of it.
-    #[must_use]
-    pub fn declared(&self) -> &Prompt {
-        &self.declared
-    }
-
-    /// Returns what it is given.
-    #[must_use]
-    pub fn variables(&self) -> &[CompiledVariable] {
-        &self.variables
-    }
-
     /// The names of values that its templates use and that it does not declare, in order.
     #[must_use]
     pub fn undeclared(&self) -> Vec<&str> {
@@ -128,18 +121,6 @@ impl CompiledPrompt {
     pub fn artifacts(&self) -> impl Iterator<Item = &str> {
         let templates = std::iter::once(&self.template).chain(self.overrides.values());
         templates.flat_map(Template::paths).filter_map(|path| path.under("artifacts"))
-    }
-
-    /// The rules for what a model says with it. Those that are disabled are not among them.
-    #[must_use]
-    pub fn validators(&self) -> &[Validator] {
-        &self.validators
-    }
-
-    /// Returns what is evaluated of it: the pack's evals with its own.
-    #[must_use]
-    pub fn evals(&self) -> &[Eval] {
-        &self.evals
     }
 
     /// Returns how a model is set for it.

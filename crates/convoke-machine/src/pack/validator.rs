@@ -165,10 +165,10 @@ impl Validator {
         &self.kind
     }
 
-    /// Returns whose words it is about.
+    /// Returns whether it is about what this side says.
     #[must_use]
-    pub fn direction(&self) -> Direction {
-        self.direction
+    pub fn is_about(&self, side: Direction) -> bool {
+        [side, Direction::Both].contains(&self.direction)
     }
 
     /// Judges a text.

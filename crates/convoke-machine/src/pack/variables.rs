@@ -159,11 +159,3 @@ pub(super) fn fits(variable: &Variable) -> bool {
 /// The values of a prompt's variables, all of them checked.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bound(pub(super) Map<String, Value>);
-
-impl Bound {
-    /// The values, by name.
-    #[must_use]
-    pub fn values(&self) -> &Map<String, Value> {
-        &self.0
-    }
-}

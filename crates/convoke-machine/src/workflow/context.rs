@@ -18,7 +18,7 @@ use super::spec::is_default;
 pub(super) type Artifacts = Arc<BTreeMap<Arc<str>, Arc<str>>>;
 
 /// The run state of a workflow. Cheap to read; [`advance`](super::advance) is what changes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Context {
     pub(super) current_state: Arc<str>,
@@ -103,14 +103,6 @@ pub enum Status {
     Failed,
 }
 
-impl Status {
-    /// Returns whether it goes on.
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        *self == Self::Running
-    }
-}
-
 impl fmt::Display for Status {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // By its name in JSON.
@@ -126,17 +118,10 @@ impl Context {
             history: Some(VecDeque::new()),
             metadata: Some(Map::new()),
             visit_counts: Some(BTreeMap::from([(Arc::clone(state), 1)])),
-            total_tool_calls: 0,
-            artifacts: None,
-            artifact_history: None,
             started_at: at,
             updated_at: at,
-            forgotten_transitions: 0,
-            idle_ms: 0,
-            status: Status::Running,
-            extra: Map::new(),
             total_visits: 1,
-            snapshot_bytes: 0,
+            ..Self::default()
         }
     }
 
@@ -228,7 +213,7 @@ impl Context {
     /// Returns how it ended, if something ended it. A terminal state is no such thing: ask [`Compiled::status`](super::Compiled::status).
     #[must_use]
     pub fn concluded(&self) -> Option<Status> {
-        (!self.status.is_running()).then_some(self.status)
+        (self.status != Status::Running).then_some(self.status)
     }
 
     /// The whole seconds that count against the wall-time budget.

@@ -83,11 +83,3 @@ impl Redirect {
         Some(Self { redirected: true, redirect_reason, original_target, chain, visit_count, max_visits })
     }
 }
-
-impl Transitioned {
-    /// Returns whether it entered another state than its event says.
-    #[must_use]
-    pub fn redirected(&self) -> bool {
-        self.redirect.is_some()
-    }
-}

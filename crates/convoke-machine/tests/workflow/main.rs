@@ -99,7 +99,7 @@ fn fire_at(
 fn trace(compiled: &Compiled, context: &mut Context, events: &[&str]) -> Vec<String> {
     let step = |event: &&str| {
         let transitioned = fire(compiled, context, event).unwrap();
-        format!("{}{}", transitioned.to, if transitioned.redirected() { "*" } else { "" })
+        format!("{}{}", transitioned.to, if transitioned.redirect.is_some() { "*" } else { "" })
     };
     events.iter().map(step).collect()
 }

@@ -187,7 +187,7 @@ fn committed(
     slot.schedule(PendingTransition::of_arguments(arguments.as_object().unwrap()));
     let (_, events) = slot.commit(machine, context, at(0)).unwrap().unwrap();
     let moved = events.into_iter().find_map(|event| match event {
-        WorkflowEvent::Transitioned(moved) => Some((moved.to.to_string(), moved.redirected())),
+        WorkflowEvent::Transitioned(moved) => Some((moved.to.to_string(), moved.redirect.is_some())),
         _ => None,
     });
     moved.unwrap()

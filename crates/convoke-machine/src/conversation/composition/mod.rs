@@ -81,11 +81,7 @@ impl ComposedWork {
             return Err(InvalidComposition::MissingSchema { composition, file });
         }
         let is_known = |tool: &String| tools.get(tool).is_some();
-        let nested = |step: &'_ Step| match &step.action {
-            Action::Parallel { branches, .. } => branches.clone(),
-            _ => vec![step.clone()],
-        };
-        for step in composition.steps.iter().flat_map(nested) {
+        for step in composition.steps.iter().flat_map(Step::parts) {
             let missing = match &step.action {
                 Action::Tool { tool, .. } => Some(tool).filter(|tool| !is_known(tool)),
                 Action::Agent { tools: Some(tools), .. } => tools.iter().find(|tool| !is_known(tool)),

@@ -70,6 +70,14 @@ pub struct Step {
 }
 
 impl Step {
+    /// The steps that are run side by side in it, or itself.
+    pub(crate) fn parts(&self) -> &[Self] {
+        match &self.action {
+            Action::Parallel { branches, .. } => branches,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
     fn schema_files<'a>(&'a self, path: &str, files: &mut Vec<(String, &'a str)>) {
         match &self.action {
             Action::Prompt { output_schema: Some(file), .. }

@@ -1,6 +1,6 @@
 //! The words that the table of the format is written in.
 
-use super::Walk;
+use super::Verdict;
 use super::rule::Rule;
 use crate::pack::dialect::{BOTH, Dialects, NEITHER};
 use crate::pack::document::Node;
@@ -32,7 +32,7 @@ pub(super) enum Shape {
     /// Fields with names of the format.
     Fields(&'static Object),
     /// What takes more than a table.
-    Custom(fn(&mut Walk, &Node, &str)),
+    Custom(fn(&mut Verdict, &Node, &str)),
 }
 
 /// An object with fields.
@@ -44,7 +44,7 @@ pub(super) struct Object {
     /// meaning to somebody.
     pub(super) closed_to: Option<Dialects>,
     /// What depends on several of its fields.
-    pub(super) also: Option<fn(&mut Walk, &Node, &str)>,
+    pub(super) also: Option<fn(&mut Verdict, &Node, &str)>,
 }
 
 /// A field of an object, or several that are alike.
@@ -115,7 +115,7 @@ impl Object {
     }
 
     /// It keeps a rule that is about several of its fields.
-    pub(super) const fn and(self, also: fn(&mut Walk, &Node, &str)) -> Self {
+    pub(super) const fn and(self, also: fn(&mut Verdict, &Node, &str)) -> Self {
         Self { also: Some(also), ..self }
     }
 

@@ -13,7 +13,7 @@ use super::document::{Content, Entry, Gaps, Node};
 use crate::finding::{Finding, child};
 use field::{Field, Object, Shape};
 
-/// What the table says about a pack.
+/// What the table says about a pack, while it is walked through and afterwards.
 #[derive(Default)]
 pub(super) struct Verdict {
     pub(super) findings: Vec<Finding>,
@@ -24,15 +24,12 @@ pub(super) struct Verdict {
 
 /// Compares a pack with the table.
 pub(super) fn check(pack: &Node) -> Verdict {
-    let mut walk = Walk::default();
-    walk.visit(&Shape::Fields(&table::PACK), pack, "");
-    walk.0
+    let mut verdict = Verdict::default();
+    verdict.visit(&Shape::Fields(&table::PACK), pack, "");
+    verdict
 }
 
-#[derive(Default)]
-struct Walk(Verdict);
-
-impl Walk {
+impl Verdict {
     fn visit(&mut self, shape: &Shape, node: &Node, path: &str) {
         let wanted = match (shape, &node.content) {
             (Shape::Any, _)
@@ -56,7 +53,7 @@ impl Walk {
                     let finding = Finding::error("bad-value", path, message);
                     self.refuse(by, finding.suggest(text, values.iter().copied()));
                     if *by == BOTH {
-                        self.0.gaps.add(path, empty(shape));
+                        self.gaps.add(path, empty(shape));
                     }
                 }
                 return;
@@ -137,7 +134,7 @@ impl Walk {
             _ => finding,
         };
         self.refuse(BOTH, finding);
-        self.0.gaps.add(path, instead);
+        self.gaps.add(path, instead);
     }
 
     fn object(&mut self, object: &Object, node: &Node, path: &str) {
@@ -160,7 +157,7 @@ impl Walk {
             self.note(by, &place, &message);
             let finding =
                 Finding::warning("unknown-field", place, message).help("it is kept, and has no effect");
-            self.0.findings.push(finding.suggest(&entry.name, object.rows().map(|(_, name)| name)));
+            self.findings.push(finding.suggest(&entry.name, object.rows().map(|(_, name)| name)));
         }
         if let Some(also) = object.also {
             also(self, node, path);
@@ -171,7 +168,7 @@ impl Walk {
         let is_new_to = |dialect: &Dialect| !field.known.contains(dialect);
         let by: Vec<Dialect> = Dialect::ALL.into_iter().filter(is_new_to).collect();
         self.note(&by, path, &format!("`{name}` is not known"));
-        self.0.findings.extend(field.idle.map(|why| Finding::warning("no-effect", path, why)));
+        self.findings.extend(field.idle.map(|why| Finding::warning("no-effect", path, why)));
         self.visit(&field.shape, value, path);
     }
 
@@ -180,7 +177,7 @@ impl Walk {
         let finding = Finding::error("missing-field", path, message);
         self.refuse(field.required, finding.help(format!("write \"{name}\": {}", field.example)));
         if field.required == BOTH {
-            self.0.gaps.add(child(path, name), empty(&field.shape));
+            self.gaps.add(child(path, name), empty(&field.shape));
         }
     }
 
@@ -188,14 +185,14 @@ impl Walk {
     fn refuse(&mut self, by: Dialects, finding: Finding) {
         self.note(by, &finding.path, &finding.message);
         if by == BOTH {
-            self.0.findings.push(finding);
+            self.findings.push(finding);
         }
     }
 
     fn note(&mut self, by: &[Dialect], path: &str, message: &str) {
         for dialect in by {
             let (path, message) = (path.to_owned(), message.to_owned());
-            self.0.refusals.push(Refusal { dialect: *dialect, path, message });
+            self.refusals.push(Refusal { dialect: *dialect, path, message });
         }
     }
 }
