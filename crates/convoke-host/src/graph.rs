@@ -12,7 +12,7 @@ use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_graph::{
-    Board, CUT_SHORT, CompiledGraph, GraphEquipment, InputType, NestedWorkflow, NodeTypes,
+    Board, CUT_SHORT, CompiledGraph, GraphEquipment, InputType, NestedResult, NestedWorkflow, NodeTypes,
     QUERY, looks_like_a_graph,
 };
 use convoke_history::History;
@@ -81,7 +81,7 @@ impl NestedWorkflow for NestedFile {
         &'a self,
         scope: &'a Scope,
         inputs: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Value, Error>> {
+    ) -> BoxFuture<'a, Result<NestedResult, Error>> {
         Box::pin(async move {
             let mut values = Values::new();
             for input in self.definition.inputs() {
@@ -99,7 +99,8 @@ impl NestedWorkflow for NestedFile {
                 self.equipped.bind(values).map_err(|problems| Error::permanent(problems.join("; ")))?;
             let state: Value = serde_json::from_slice(&state)?;
             let left = self.equipped.part().run_within(scope, Some(state)).await?;
-            Ok(self.definition.result(&left).map_or(Value::Null, Value::String))
+            let value = self.definition.result(&left).map_or(Value::Null, Value::String);
+            Ok(NestedResult { value, cut_short: self.definition.cut_short(&left) })
         })
     }
 }

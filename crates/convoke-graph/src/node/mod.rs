@@ -26,7 +26,7 @@ use serde_json::Value;
 pub use ports::{Port, PortType, Ports};
 pub(crate) use types::Typed;
 pub use types::{NodeType, NodeTypes};
-pub use workflow::{NestedWorkflow, WorkflowSource};
+pub use workflow::{NestedResult, NestedWorkflow, WorkflowSource};
 
 use crate::run::Rules;
 use crate::{Board, CompiledGraph};
