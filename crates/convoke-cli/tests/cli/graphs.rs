@@ -402,6 +402,43 @@ fn a_node_searches_the_knowledge_of_the_project_and_the_run_is_drawn() {
     assert!(told.status.success() && stdout(&told).contains("thirty days"), "{}", stderr(&told));
 }
 
+#[test]
+fn a_node_that_names_no_collection_where_there_are_several_is_refused_before_the_run_begins() {
+    let place = Place::empty();
+    place.write("docs/leave.md", "Everybody has thirty days of leave a year.\n");
+    place.write("flow.graph.yaml", KNOWING.replace("dataset: handbook, ", ""));
+    place.write("later.graph.yaml", ASKING);
+    assert!(place.convoke(&["knowledge", "add", "handbook", "docs"]).status.success());
+    let run = ["run", "flow.graph.yaml", "-i", "query=days of leave"];
+    assert!(stdout(&place.convoke(&run)).contains("thirty days"));
+    let later = ["run", "later.graph.yaml", "-i", "query=days of leave", "--id", "later", "--no-input"];
+    assert_eq!(place.convoke(&later).status.code(), Some(5));
+    assert!(place.convoke(&["knowledge", "add", "laws", "docs"]).status.success());
+    let refused = place.convoke(&[&run[..], &["--id", "refused"]].concat());
+    assert!(!refused.status.success());
+    assert!(
+        stderr(&refused).contains("name one of them as `dataset`: handbook, laws"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(!stdout(&place.convoke(&["runs"])).contains("refused"), "nothing was begun");
+    // What was found when there was but one is on record.
+    let done = place.convoke(&["answer", "later", "--approve", "--resume"]);
+    assert!(stdout(&done).contains("thirty days"), "{}{}", stdout(&done), stderr(&done));
+}
+
+const ASKING: &str = "name: asking
+entry: look
+inputs: [{name: query, description: What to look up}]
+nodes:
+  - {id: look, type: knowledge, config: {output_key: found}}
+  - {id: ask, type: approval}
+  - {id: out, type: answer, config: {keys: [found]}}
+edges:
+  - {from: look, to: ask}
+  - {from: ask, to: out}
+";
+
 const KNOWING: &str = "name: knowing
 entry: look
 inputs: [{name: query, description: What to look up}]
