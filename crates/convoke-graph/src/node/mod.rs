@@ -23,6 +23,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Model, Nature, RetrieverSource, Scope, SharedStep, Toolset};
 use serde_json::Value;
 
+pub(crate) use flow::FirstOfRounds;
 pub use ports::{Port, PortType, Ports};
 pub(crate) use types::Typed;
 pub use types::{NodeType, NodeTypes};
