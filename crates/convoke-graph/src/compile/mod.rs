@@ -19,7 +19,7 @@ use convoke_text::finding::Finding;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use order::{Occupied, Order};
+pub(crate) use order::{Occupied, Order, reached};
 
 use shape::Shape;
 
