@@ -635,6 +635,9 @@ async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
         error.contains("needs more than 64 MiB, with the variables that it asks the board for"),
         "{error}"
     );
+    let none_left = "board.setVar('n', 'a'.repeat(1e6).split('').map(() => 1).length)";
+    let error = Home::new().failed(one("script", json!({"source": none_left})), json!({})).await;
+    assert!(error.contains("needs more than 64 MiB"), "there is no memory left to say so: {error}");
 }
 
 #[tokio::test]
