@@ -31,9 +31,19 @@ enum KeptFile {
     Binary,
 }
 
+impl KeptFiles {
+    /// A file that a graph in a folder names: earlier builds looked for it beside the outermost file. Skills, which may be elsewhere
+    /// and therefore are looked for in vain, have no ending.
+    fn found_by_earlier_builds(&self, path: &str) -> Option<&KeptFile> {
+        let name = path.rsplit('/').next()?;
+        let ends = path.match_indices('/').map(|(slash, _)| &path[slash + 1..]);
+        ends.filter(|_| name.contains('.')).find_map(|end| self.found.get(end))
+    }
+}
+
 impl Loader for KeptFiles {
     fn find(&self, path: &str) -> Result<PathContent, LoadError> {
-        Ok(match self.found.get(path) {
+        Ok(match self.found.get(path).or_else(|| self.found_by_earlier_builds(path)) {
             None => PathContent::Nothing,
             Some(KeptFile::Folder) => PathContent::Folder,
             Some(KeptFile::Text(text)) => PathContent::Text(text.clone()),
@@ -113,5 +123,23 @@ impl Loader for RecordingLoader<'_> {
 
     fn chain(&self) -> &[String] {
         &self.chain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_earlier_builds_kept_of_a_graph_in_a_folder_is_found() {
+        let kept = json!({"found": {"b.agent": {"text": "outer"}, "sub/c.agent": {"text": "inner"}, "skill": "folder"}});
+        let kept: KeptFiles = serde_json::from_value(kept).unwrap();
+        let text = |text: &str| Ok(PathContent::Text(text.to_owned()));
+        assert_eq!(kept.find("sub/b.agent"), text("outer"));
+        assert_eq!(kept.find("sub/c.agent"), text("inner"));
+        assert_eq!(kept.find("sub/skill"), Ok(PathContent::Nothing));
+        assert_eq!(kept.find("c.agent"), Ok(PathContent::Nothing));
     }
 }
