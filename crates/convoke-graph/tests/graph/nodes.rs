@@ -191,6 +191,11 @@ async fn a_guard_begins_anew_where_the_way_back_of_the_loop_around_has_none() {
     said["edges"][2]["condition"] = Value::Null;
     said["edges"][3]["condition"] = json!("!loop_count_exceeded");
     assert_eq!(Home::new().done(said, json!({})).await.get("thought"), Some(&json!(9)));
+    // Both loops begin at the same node: the guard knows which it is, since it has sent one out of its own.
+    let mut same = rounds_without_a_guard();
+    same["entry"] = json!("think");
+    same["edges"][4]["to"] = json!("think");
+    assert_eq!(Home::new().done(same, json!({})).await.get("thought"), Some(&json!(9)));
 }
 
 #[tokio::test]
