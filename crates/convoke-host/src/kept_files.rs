@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use convoke_goals::agentfile::load::{LoadError, Loader, PathContent};
 use serde::{Deserialize, Serialize};
@@ -29,9 +31,19 @@ enum KeptFile {
     Binary,
 }
 
+impl KeptFiles {
+    /// A file that a graph in a folder names: earlier builds looked for it beside the outermost file. Skills, which may be elsewhere
+    /// and therefore are looked for in vain, have no ending.
+    fn found_by_earlier_builds(&self, path: &str) -> Option<&KeptFile> {
+        let name = path.rsplit('/').next()?;
+        let ends = path.match_indices('/').map(|(slash, _)| &path[slash + 1..]);
+        ends.filter(|_| name.contains('.')).find_map(|end| self.found.get(end))
+    }
+}
+
 impl Loader for KeptFiles {
     fn find(&self, path: &str) -> Result<PathContent, LoadError> {
-        Ok(match self.found.get(path) {
+        Ok(match self.found.get(path).or_else(|| self.found_by_earlier_builds(path)) {
             None => PathContent::Nothing,
             Some(KeptFile::Folder) => PathContent::Folder,
             Some(KeptFile::Text(text)) => PathContent::Text(text.clone()),
@@ -56,11 +68,15 @@ impl Loader for KeptFiles {
 pub(crate) struct RecordingLoader<'l> {
     loader: &'l dyn Loader,
     kept: RefCell<KeptFiles>,
+    chain: Vec<String>,
 }
 
 impl<'l> RecordingLoader<'l> {
-    pub(crate) fn new(loader: &'l dyn Loader) -> Self {
-        Self { loader, kept: RefCell::default() }
+    /// For the file that everything begins with: no other may lead back to it.
+    pub(crate) fn new(loader: &'l dyn Loader, file: &str) -> Self {
+        let name = Path::new(file).file_name().and_then(OsStr::to_str);
+        let chain = name.into_iter().map(str::to_owned).collect();
+        Self { loader, kept: RefCell::default(), chain }
     }
 
     pub(crate) fn into_kept(self) -> KeptFiles {
@@ -103,5 +119,27 @@ impl Loader for RecordingLoader<'_> {
 
     fn skill_names(&self) -> Vec<String> {
         self.loader.skill_names()
+    }
+
+    fn chain(&self) -> &[String] {
+        &self.chain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_earlier_builds_kept_of_a_graph_in_a_folder_is_found() {
+        let kept = json!({"found": {"b.agent": {"text": "outer"}, "sub/c.agent": {"text": "inner"}, "skill": "folder"}});
+        let kept: KeptFiles = serde_json::from_value(kept).unwrap();
+        let text = |text: &str| Ok(PathContent::Text(text.to_owned()));
+        assert_eq!(kept.find("sub/b.agent"), text("outer"));
+        assert_eq!(kept.find("sub/c.agent"), text("inner"));
+        assert_eq!(kept.find("sub/skill"), Ok(PathContent::Nothing));
+        assert_eq!(kept.find("c.agent"), Ok(PathContent::Nothing));
     }
 }

@@ -1,9 +1,13 @@
-//! Guards of loops within loops: whenever the outer one counts, the loop within begins anew, and so does its guard.
+//! Guards of loops within loops: whenever the outer one begins another round, the loop within begins anew, and so does its guard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::CompiledGraph;
-use super::order::cycles;
+use super::order::{cycles, reached, reversed};
+use crate::Board;
+
+/// What guards say once they have counted enough.
+const EXCEEDED: &str = "loop_count_exceeded";
 
 impl CompiledGraph {
     /// For the guards of loops with loops in them, by number: the ids of the guards there.
@@ -30,6 +34,60 @@ impl CompiledGraph {
             }
         }
         within
+    }
+
+    /// For the nodes that begin another round of a loop around that of a guard, by number: the ids of such guards. These are the first
+    /// nodes of loops around, and those that lead back to a loop which only its guard has left, having counted enough. A loop that is
+    /// gone round by a guard which has not is its own.
+    pub(crate) fn guards_of_rounds(&self) -> BTreeMap<usize, Vec<String>> {
+        let mut rounds: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let successors = self.successors();
+        let guards = self.nodes.iter().enumerate().filter(|(_, node)| node.definition.kind == "loopguard");
+        for (guard, node) in guards {
+            let around = self.order.loops_around(guard);
+            let [first, outer @ ..] = &around[..] else { continue };
+            let stays = self.stays(guard);
+            let mut begins = self.left_and_entered(guard, &stays, &successors);
+            let mut ways = cut(&successors, *first);
+            ways[guard].clear();
+            let is_reached = reached(&stays, &ways);
+            begins.extend(outer.iter().filter(|first| !is_reached[**first]));
+            for node_that_begins in begins {
+                rounds.entry(node_that_begins).or_default().push(node.definition.id.clone());
+            }
+        }
+        rounds
+    }
+
+    /// The nodes outside of the loop that a guard which has not counted enough is in, from which one comes back to it.
+    fn left_and_entered(&self, guard: usize, stays: &[usize], successors: &[Vec<usize>]) -> BTreeSet<usize> {
+        let mut ways = successors.to_vec();
+        ways[guard] = stays.to_vec();
+        let (leads, led) = (reached(stays, &ways), reached(&[guard], &reversed(&ways)));
+        let is_in_loop = |node: usize| leads[node] && led[node];
+        let is_left = reached(&successors[guard], successors);
+        let enters = |node: &usize| successors[*node].iter().any(|next| is_in_loop(*next));
+        let outside = (0..self.nodes.len()).filter(|node| is_left[*node] && !is_in_loop(*node));
+        outside.filter(|node| leads[guard] && enters(node)).collect()
+    }
+
+    /// Where one may go from a guard that has not counted enough.
+    fn stays(&self, guard: usize) -> Vec<usize> {
+        let mut board = Board::new();
+        board.put(EXCEEDED, false);
+        let edges = &self.nodes[guard].edges;
+        // What else a condition may ask for is not known.
+        let taken = |edge: &super::CompiledEdge| {
+            let condition =
+                edge.condition.as_ref().filter(|condition| condition.names().all(|name| name == EXCEEDED));
+            condition.and_then(|condition| condition.holds(&board, 0).ok())
+        };
+        let is_sure = edges.iter().any(|edge| taken(edge) == Some(true));
+        let stays = edges.iter().filter(|edge| match edge.condition {
+            Some(_) => taken(edge) != Some(false),
+            None => !is_sure,
+        });
+        stays.filter_map(|edge| edge.to).collect()
     }
 }
 

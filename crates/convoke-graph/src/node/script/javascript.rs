@@ -23,6 +23,7 @@ const FRAME: &str = r#"(function (source, input, give) {
     let error = null, fault = null;
     const described = (thrown) => {
         if (thrown instanceof Error && /out of memory/.test(thrown.message)) { return `it ${given.tooMuch}`; }
+        if (thrown === null) { return `null was thrown, which is also what it comes to where no memory is left for an error; then it ${given.tooMuch}`; }
         const isError = thrown instanceof Error;
         const text = isError ? `${thrown.name}: ${thrown.message}` : typeof thrown === "object" ? stringify(thrown) : String(thrown);
         // Two lines of the function around it come before its first.
