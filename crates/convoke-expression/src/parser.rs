@@ -246,7 +246,8 @@ impl<'t> Parser<'t> {
                 return Err("its regular expressions are too large together: repeat less in them".to_owned());
             }
             self.patterns += 1;
-            return Ok(Expression::Matches(Box::new(left), Box::new(pattern), self.patterns - 1));
+            let pattern = Box::new(pattern.made_whole());
+            return Ok(Expression::Matches(Box::new(left), pattern, self.patterns - 1));
         }
         let both = Box::new((left, right));
         Ok(match (sign, Operator::written(sign)) {

@@ -28,7 +28,7 @@ impl Scope {
     #[must_use]
     pub fn random(&self) -> u64 {
         let ordinal = self.node.next_ordinal.fetch_add(1, Ordering::Relaxed);
-        random_at(self.node.run.seed, self.path(), ordinal)
+        random_at(self.node.run.seed(), self.path(), ordinal)
     }
 
     /// Waits. **Durable**: a resumed run waits only for what is left, and not at all for a wait that was over.

@@ -24,7 +24,8 @@ pub(super) struct GenerationStart<S> {
     /// How often the run has continued before it.
     pub(super) number: u32,
     pub(super) state: S,
-    pub(super) seed: u64,
+    /// `None`: that of the id.
+    pub(super) seed: Option<u64>,
     pub(super) journal: Option<RunJournal>,
     /// What a person has approved for the whole run.
     pub(super) grants: Grants,
@@ -52,7 +53,7 @@ impl FinishedGeneration<'_> {
         input: &Bytes,
     ) -> Result<GenerationStart<S>, Error> {
         let (state, long_texts) = self.read(workflow, input)?;
-        let (number, seed) = (self.run.generation.saturating_add(1), next_seed(self.run.seed));
+        let (number, seed) = (self.run.generation.saturating_add(1), next_seed(self.run.seed()));
         if let Some(journal) = &self.run.journal {
             self.note_beginning(&**journal.store()).await?;
         }
@@ -69,7 +70,8 @@ impl FinishedGeneration<'_> {
             None => None,
         };
         let grants = Grants::approved_before(carried.approved.clone());
-        Ok(GenerationStart { number, state, seed, journal, grants, names: Names::default(), carried })
+        let (seed, names) = (Some(seed), Names::default());
+        Ok(GenerationStart { number, state, seed, journal, grants, names, carried })
     }
 
     /// The state, and where its long texts stand.

@@ -62,6 +62,7 @@ pub(crate) use waiting::{PendingWaits, WaitCondition, suspension};
 pub use workflow::{State, Workflow};
 
 use self::carryover::Carryover;
+use self::prepare::seed_of;
 use crate::event::{EventFeed, EventKind, EventSender, RunEnd, Sequencer};
 use crate::intercept::InterceptorStack;
 use crate::journal::{RunJournal, totals_with};
@@ -74,7 +75,8 @@ pub(crate) struct Run {
     pub(crate) id: RunId,
     /// How often it has continued.
     pub(crate) generation: u32,
-    pub(crate) seed: u64,
+    /// Where its random numbers begin; `None`: where its id says, which takes a digest.
+    seed: Option<u64>,
     pub(crate) services: Arc<Services>,
     pub(crate) journal: Option<RunJournal>,
     pub(crate) events: Arc<Sequencer>,
@@ -124,7 +126,7 @@ impl Services {
 impl Run {
     pub(crate) fn new(
         id: RunId,
-        seed: u64,
+        seed: Option<u64>,
         services: Arc<Services>,
         journal: Option<RunJournal>,
         events: Arc<Sequencer>,
@@ -157,6 +159,11 @@ impl Run {
     fn continued(self, generation: u32, carried: &Carryover) -> Self {
         let (totals, times_before) = (carried.totals, carried.times.clone());
         Self { generation, before: totals, totals: Mutex::new(totals), times_before, ..self }
+    }
+
+    /// Where its random numbers begin.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| seed_of(&self.id))
     }
 
     /// The time that a step had used when the run continued out of it.

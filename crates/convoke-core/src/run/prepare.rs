@@ -47,7 +47,7 @@ impl<S> ReadyRun<S> {
         let generation = GenerationStart {
             number: 0,
             state,
-            seed: seed_of(&id),
+            seed: None,
             journal,
             grants: Grants::default(),
             names: Names::default(),
@@ -228,7 +228,7 @@ async fn continue_run<S: State>(
     };
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
     journal.change(retried.iter().map(redo::draft), changes);
-    let (seed, created) = (record.seed, record.created);
+    let (seed, created) = (Some(record.seed), record.created);
     let journal = Some(journal);
     let generation = GenerationStart { number, state, seed, journal, grants, names, carried };
     Ok(Box::new(ReadyRun { id, generation, resumed, launch, before, created, worked }))

@@ -104,7 +104,7 @@ impl Runtime {
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);
         let events = Arc::new(Sequencer::keeping(run.clone(), wanted));
-        let replayed = Run::new(run, record.seed, services, Some(journal), events, Arc::default());
+        let replayed = Run::new(run, Some(record.seed), services, Some(journal), events, Arc::default());
         let replayed = replayed.continued(record.generation.number, &Carryover::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
         let carried = Carryover::of(record)?;

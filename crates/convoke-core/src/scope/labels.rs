@@ -67,6 +67,11 @@ impl Scope {
         labels
     }
 
+    /// Whether there may be anything, which is rare: most steps learn nothing.
+    fn has_learnt(&self) -> bool {
+        self.node.learnt.labels.get().is_some()
+    }
+
     /// Learns what an effect of this scope gave.
     pub(crate) fn learn(&self, labels: &Labels) {
         self.node.learn(labels);
@@ -81,7 +86,7 @@ impl Scope {
     /// The step that worked here has ended. Whether a branch counts is for others to know.
     pub(super) fn learn_from_step(&self) {
         let is_branch = self.node.state_owner == self.node.depth;
-        if !is_branch {
+        if !is_branch && self.has_learnt() {
             self.learn_further_out(&self.learnt());
         }
     }
@@ -96,6 +101,8 @@ impl Scope {
 impl ComposingScope<'_> {
     /// Learns what a branch has learnt, because it counts.
     pub fn learn_from(&self, branch: &Scope) {
-        self.node.learn(&branch.learnt());
+        if branch.has_learnt() {
+            self.node.learn(&branch.learnt());
+        }
     }
 }

@@ -214,9 +214,7 @@ impl ComposingScope<'_> {
     /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
     /// what starts whenever it can still has the same path every time.
     pub fn place(&self, name: &str) -> ReservedScope {
-        let name = self.node.name_of(name);
-        let taken = self.node.moment();
-        ReservedScope { name: name.into(), repetition: self.node.count_child(name), taken }
+        self.place_after(&name.into(), None)
     }
 
     /// How far this scope has come.
@@ -227,10 +225,11 @@ impl ComposingScope<'_> {
 
     /// The place of a scope that follows from what happened up to a moment, and from nothing that happens beside that; without one,
     /// from what has happened here by now.
-    pub fn place_after(&self, name: &str, moment: Option<Moment>) -> ReservedScope {
-        let place = self.place(name);
-        let taken = moment.map_or(place.taken, |Moment(moment)| moment);
-        ReservedScope { taken, ..place }
+    pub fn place_after(&self, name: &Arc<str>, moment: Option<Moment>) -> ReservedScope {
+        let name = self.node.shared_name_of(name);
+        let repetition = self.node.count_child(&name);
+        let taken = moment.map_or_else(|| self.node.moment(), |Moment(moment)| moment);
+        ReservedScope { name, repetition, taken }
     }
 
     /// The path that a scope has which is opened at a place.

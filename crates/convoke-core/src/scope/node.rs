@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::cancel::Cancel;
 use super::tap::Tap;
-use super::time_limit::{Deadline, EffectsAhead, OwnTime};
+use super::time_limit::{Deadline, EffectsAhead, OwnTime, shorter};
 use super::work_clock::WorkClock;
 use super::{LeafReplay, Scope, ScopeLabels, Settings};
 use crate::Path;
@@ -291,6 +291,12 @@ impl Node {
         if names.is_empty() { name } else { names.of(self.path(), name) }
     }
 
+    /// The same of a name that is shared.
+    pub(crate) fn shared_name_of(&self, name: &Arc<str>) -> Arc<str> {
+        let names = &self.run.names;
+        if names.is_empty() { Arc::clone(name) } else { names.of(self.path(), name).into() }
+    }
+
     pub(crate) fn count_child(&self, name: &str) -> u32 {
         self.children.lock().unwrap_or_else(PoisonError::into_inner).count(name_hash(name))
     }
@@ -363,7 +369,7 @@ impl Node {
     /// The time it is known to have at most.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         let whole = self.deadline.as_ref().map(|deadline| deadline.limit);
-        whole.into_iter().chain(self.clock.as_ref().map(|clock| clock.limit())).min()
+        shorter(whole, self.clock.as_ref().map(|clock| clock.limit()))
     }
 
     /// Whether a limit that was set within the run ends what happens here. What limits the run as a whole does not count while

@@ -9,6 +9,7 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 
+use super::time_limit::shorter;
 use super::{Canceller, Child, ComposingScope, ReservedScope, Scope};
 use crate::Error;
 use crate::effect::LeafProgress;
@@ -55,7 +56,7 @@ impl Scope {
         });
         let in_force = settings.as_ref().unwrap_or(&self.node.settings);
         let leaf = in_force.leaf_timeout.filter(|_| step.nature() == Nature::Leaf);
-        let timeout = bounds.and_then(|bounds| bounds.timeout).into_iter().chain(leaf).min();
+        let timeout = shorter(bounds.and_then(|bounds| bounds.timeout), leaf);
         let limits = bounds.and_then(|bounds| bounds.limits.clone());
         Child { timeout, limits, settings, ..Child::named(step.name()) }
     }
@@ -217,10 +218,27 @@ impl ComposingScope<'_> {
     {
         let canceller = Canceller::narrower(&self.node.cancel, WhenDropped::Cancel);
         let cancel = Some(Arc::clone(canceller.inner()));
+        Ok((self.admitted(Child { cancel, ..self.branch_for(place, step) })?, canceller))
+    }
+
+    /// The same for the only branch there is, which nobody wants to cancel alone.
+    ///
+    /// # Errors
+    /// If the run was cancelled or is out of time, in which case the branch must not begin.
+    pub fn open_only_branch<S, T>(&self, place: &ReservedScope, step: &T) -> Result<Scope, Error>
+    where
+        T: Step<S> + ?Sized,
+    {
+        self.admitted(self.branch_for(place, step))
+    }
+
+    fn branch_for<'s, S, T>(&self, place: &ReservedScope, step: &'s T) -> Child<'s>
+    where
+        T: Step<S> + ?Sized,
+    {
         let known_name = Some(Arc::clone(&place.name));
         let (repetition, since) = (Some(place.repetition), Some(place.taken));
-        let child = Child { cancel, owns_state: true, known_name, repetition, since, ..self.child_for(step) };
-        Ok((self.admitted(child)?, canceller))
+        Child { owns_state: true, known_name, repetition, since, ..self.child_for(step) }
     }
 
     /// Says that what is done in this scope, and below it, may be tried again with [`open_again`](Self::open_again).

@@ -8,7 +8,7 @@
 //! Who writes to a variable what it was before changes nothing, and conflicts with nobody; but where a reducer judges what branches
 //! wrote (`all`, `max`, `last`), it has said something, and that counts.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -83,10 +83,10 @@ pub(crate) struct Merging<'a> {
     history: History,
     known: HashSet<u64>,
     /// Where in the history a variable was written, in order.
-    writes: HashMap<Arc<str>, Vec<usize>>,
+    writes: BTreeMap<Arc<str>, Vec<usize>>,
     /// Where in the history a channel was written, in order; and where it was given other messages.
-    said: HashMap<Arc<str>, Vec<usize>>,
-    replaced: HashMap<Arc<str>, Vec<usize>>,
+    said: BTreeMap<Arc<str>, Vec<usize>>,
+    replaced: BTreeMap<Arc<str>, Vec<usize>>,
     /// What reducers made of variables that several branches wrote.
     reduced: BTreeMap<Arc<str>, LastWrite>,
 }
@@ -107,9 +107,9 @@ impl<'a> Merging<'a> {
             board,
             history: History::new(),
             known: HashSet::new(),
-            writes: HashMap::new(),
-            said: HashMap::new(),
-            replaced: HashMap::new(),
+            writes: BTreeMap::new(),
+            said: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             reduced: BTreeMap::new(),
         };
         history.into_iter().for_each(|change| merging.remember(change));
@@ -121,20 +121,17 @@ impl<'a> Merging<'a> {
     /// # Errors
     /// The first conflict, by name. What there is then is of no use any more.
     pub(crate) fn add(&mut self, board: &Board, history: &History) -> Result<(), MergeConflict> {
-        let others: HashSet<u64> = history.iter().map(|change| change.id).collect();
+        let others = Ids::of(history);
         let theirs: Vec<&Arc<Change>> =
             history.iter().filter(|change| !self.known.contains(&change.id)).collect();
         let writes = last_writes(&theirs, self.reducer);
-        // A comment belongs to the decision that counts.
-        let decided =
-            |written: &Option<Arc<Value>>| written.as_ref().and_then(|v| v.as_str().map(str::to_owned));
-        let ours = self.last_write("approval_status", &others).and_then(|(_, written)| decided(written));
-        let status = writes.iter().find(|(key, _)| &****key == "approval_status");
-        let is_ours = ours > status.and_then(|(_, (_, written))| decided(written));
-        for (key, (node, value)) in writes {
+        for (&key, &(node, value)) in &writes {
             let Some((writer, written)) = self.last_write(key, &others) else { continue };
             let rule = match (self.reducer)(key) {
-                Reducer::Last if is_ours && &**key == "approval_comment" => Reducer::First,
+                // A comment belongs to the decision that counts. It comes before that by name, so that is not put together yet.
+                Reducer::Last if &**key == "approval_comment" && self.is_decided_before(&writes, &others) => {
+                    Reducer::First
+                }
                 rule => rule,
             };
             if written == value && !rule.accumulates() {
@@ -165,6 +162,15 @@ impl<'a> Merging<'a> {
             self.remember(Arc::clone(change));
         }
         Ok(())
+    }
+
+    /// Whether what was decided without a branch counts, and not what that has decided.
+    fn is_decided_before(&self, writes: &LastWrites<'_>, others: &Ids) -> bool {
+        let decided =
+            |written: &Option<Arc<Value>>| written.as_ref().and_then(|v| v.as_str().map(str::to_owned));
+        let ours = self.last_write("approval_status", others).and_then(|(_, written)| decided(written));
+        let status = writes.iter().find(|(key, _)| &****key == "approval_status");
+        ours > status.and_then(|(_, (_, written))| decided(written))
     }
 
     /// What all of them come to. `id` is a number for what reducers made of them.
@@ -198,7 +204,7 @@ impl<'a> Merging<'a> {
     }
 
     /// Who wrote a variable last without the other branch, and what.
-    fn last_write(&self, key: &str, others: &HashSet<u64>) -> Option<(&Arc<str>, &Option<Arc<Value>>)> {
+    fn last_write(&self, key: &str, others: &Ids) -> Option<(&Arc<str>, &Option<Arc<Value>>)> {
         if let Some((node, value)) = self.reduced.get(key) {
             return Some((node, value));
         }
@@ -207,7 +213,7 @@ impl<'a> Merging<'a> {
     }
 
     /// The same, to be replaced: what reducers made so far is given away, so that more can be put into it.
-    fn take_last_write(&mut self, key: &str, others: &HashSet<u64>) -> Option<Arc<Value>> {
+    fn take_last_write(&mut self, key: &str, others: &Ids) -> Option<Arc<Value>> {
         match self.reduced.remove(key) {
             Some((_, value)) => value,
             None => self.last_write(key, others)?.1.clone(),
@@ -215,8 +221,8 @@ impl<'a> Merging<'a> {
     }
 
     /// The last of some changes that the other branch has not. It has all that are passed over.
-    fn last_without(&self, places: &[usize], others: &HashSet<u64>) -> Option<&Arc<Change>> {
-        places.iter().rev().map(|place| &self.history[*place]).find(|change| !others.contains(&change.id))
+    fn last_without(&self, places: &[usize], others: &Ids) -> Option<&Arc<Change>> {
+        places.iter().rev().map(|place| &self.history[*place]).find(|change| !others.has(change))
     }
 
     /// What a variable was when a branch and the others went different ways. Where several of them met more than once, what they
@@ -243,7 +249,7 @@ impl<'a> Merging<'a> {
     fn check_channels(
         &self,
         theirs: &[&Arc<Change>],
-        others: &HashSet<u64>,
+        others: &Ids,
         board: &Board,
     ) -> Result<(), MergeConflict> {
         for change in theirs {
@@ -267,6 +273,21 @@ impl<'a> Merging<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The numbers of changes, in order.
+struct Ids(Vec<u64>);
+
+impl Ids {
+    fn of(history: &History) -> Self {
+        let mut ids: Vec<u64> = history.iter().map(|change| change.id).collect();
+        ids.sort_unstable();
+        Self(ids)
+    }
+
+    fn has(&self, change: &Change) -> bool {
+        self.0.binary_search(&change.id).is_ok()
     }
 }
 

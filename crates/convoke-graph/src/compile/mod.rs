@@ -3,6 +3,7 @@
 mod check;
 mod given;
 mod guards;
+mod occupied;
 mod order;
 mod outline;
 mod ports;
@@ -19,7 +20,8 @@ use convoke_text::finding::Finding;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use order::{Occupied, Order, reached};
+pub(crate) use occupied::Occupied;
+pub(crate) use order::{Order, reached};
 
 use shape::Shape;
 

@@ -5,10 +5,11 @@
 //! them within the round. By this rule nobody waits for whoever waits for him, and what a node is given never depends on who was
 //! quicker.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::{Bound, Range, RangeBounds, RangeInclusive};
+use std::collections::VecDeque;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
+
+use super::occupied::{Occupied, Positions};
 
 /// Who waits for whom.
 ///
@@ -31,37 +32,6 @@ struct Place {
     inside: Option<usize>,
     /// The last node of the largest loop that it is in.
     outermost: usize,
-}
-
-/// The nodes at which paths are under way, as far as a run has come.
-#[derive(Debug)]
-pub(crate) struct Occupied {
-    positions: Arc<[usize]>,
-    paths: BTreeMap<usize, u32>,
-}
-
-impl Occupied {
-    pub(crate) fn enter(&mut self, node: usize) {
-        *self.paths.entry(self.positions[node]).or_insert(0) += 1;
-    }
-
-    pub(crate) fn leave(&mut self, node: usize) {
-        if let Entry::Occupied(mut paths) = self.paths.entry(self.positions[node]) {
-            *paths.get_mut() -= 1;
-            if *paths.get() == 0 {
-                paths.remove();
-            }
-        }
-    }
-
-    /// Whether there is no path but those that wait at this position.
-    fn is_only(&self, position: usize) -> bool {
-        self.paths.len() == 1 && self.paths.contains_key(&position)
-    }
-
-    fn is_any(&self, among: impl RangeBounds<usize>) -> bool {
-        self.paths.range(among).next().is_some()
-    }
 }
 
 impl Order {
@@ -111,7 +81,7 @@ impl Order {
 
     /// No paths at all.
     pub(crate) fn unoccupied(&self) -> Occupied {
-        Occupied { positions: Arc::clone(&self.positions), paths: BTreeMap::new() }
+        Occupied::nowhere(&self.positions)
     }
 
     /// Whether some path that is under way keeps a node waiting.
@@ -121,7 +91,7 @@ impl Order {
             return false;
         }
         let (mut first, mut last) = (node, self.places[node].last);
-        if paths.is_any((Bound::Excluded(first), Bound::Included(last))) {
+        if paths.taken.first(first + 1..last + 1).is_some() {
             return true;
         }
         loop {
@@ -129,7 +99,10 @@ impl Order {
             let inside = self.places[first].inside;
             let (from, to) =
                 inside.map_or((0, self.places.len()), |inside| (inside + 1, self.places[inside].last + 1));
-            if paths.is_any(from..first) && self.is_reached(node, from..to, first..=last, paths) {
+            let earliest = paths.taken.first(from..to).filter(|earliest| *earliest < first);
+            if earliest
+                .is_some_and(|earliest| self.is_reached(node, earliest, from..to, first..=last, &paths.taken))
+            {
                 return true;
             }
             let Some(inside) = inside else { return false };
@@ -141,27 +114,25 @@ impl Order {
     fn is_reached(
         &self,
         node: usize,
+        earliest: usize,
         among: Range<usize>,
         around: RangeInclusive<usize>,
-        paths: &Occupied,
+        taken: &Positions,
     ) -> bool {
-        let earliest = paths.paths.range(among.clone()).next().map_or(0, |(position, _)| *position);
-        let mut known = vec![0_u64; self.places.len().div_ceil(64)];
+        let mut known = Positions::none_of(self.places.len());
         let mut open = vec![node];
         while let Some(position) = open.pop() {
             // Branches mostly end in the order in which they began: who is still under way is among the last.
             for &before in self.places[position].before.iter().rev() {
-                let (word, bit) = (before / 64, 1 << (before % 64));
                 if !among.contains(&before)
-                    || known[word] & bit != 0
                     || self.places[before].outermost < earliest
+                    || !known.insert(before)
                 {
                     continue;
                 }
-                if !around.contains(&before) && paths.paths.contains_key(&before) {
+                if !around.contains(&before) && taken.has(before) {
                     return true;
                 }
-                known[word] |= bit;
                 open.push(before);
             }
         }

@@ -51,7 +51,24 @@ impl Branches {
     }
 
     /// Paths become one: gives its lineage, and the forks that are together again with this.
-    pub(super) fn join(&mut self, paths: &[Lineage]) -> (Lineage, Vec<Fork>) {
+    pub(super) fn join(&mut self, paths: Vec<Lineage>) -> (Lineage, Vec<Fork>) {
+        let mut lineage = match <[Lineage; 1]>::try_from(paths) {
+            Ok([only]) => only,
+            Err(paths) => self.joined(&paths),
+        };
+        let (mut together, mut last) = (Vec::new(), None);
+        lineage.retain(|(fork, _)| {
+            if last != Some(*fork) && self.open.get(fork).is_some_and(|open| open.paths == 1) {
+                together.extend(self.open.remove(fork));
+                last = Some(*fork);
+            }
+            last != Some(*fork)
+        });
+        (lineage, together)
+    }
+
+    /// Counts several paths as one, and gives its lineage.
+    fn joined(&mut self, paths: &[Lineage]) -> Lineage {
         let mut lineage: Lineage = Vec::new();
         for path in paths {
             let mut before = None;
@@ -74,16 +91,7 @@ impl Branches {
             }
             before = Some(fork);
         }
-        let mut together = Vec::new();
-        let mut forks: Vec<u64> = lineage.iter().map(|(fork, _)| *fork).collect();
-        forks.dedup();
-        for fork in forks {
-            if self.open.get(&fork).is_some_and(|open| open.paths == 1) {
-                together.extend(self.open.remove(&fork));
-                lineage.retain(|(other, _)| *other != fork);
-            }
-        }
-        (lineage, together)
+        lineage
     }
 
     /// A path is given up.

@@ -12,7 +12,7 @@ impl Schedule<'_> {
         if let Some(active) = self.active.get_mut(&node) {
             if active.left_out.is_none() && are_siblings(&active.token.lineage, &by.lineage) {
                 active.scope.composing().keep_note(StepNote::LeftOut, &reason)?;
-                active.canceller.cancel(reason);
+                active.canceller.iter().for_each(|canceller| canceller.cancel(reason));
                 active.left_out = Some(reason.to_owned());
             }
         } else if let Some(stopped) = self.stopped.remove(&node) {
@@ -23,10 +23,10 @@ impl Schedule<'_> {
             } else {
                 self.stopped.insert(node, StoppedNode { token, scope, stop });
             }
-        } else if let Some(arrived) = self.waiting.get(&node)
+        } else if let Some(arrived) = self.waiting.get(node)
             && arrived.iter().all(|token| are_siblings(&token.lineage, &by.lineage))
             && !self.graph.compiled.order.is_held_up(node, &self.taken)
-            && let Some(arrived) = self.waiting.remove(&node)
+            && let Some(arrived) = self.waiting.take(node)
         {
             self.begin(node, arrived, Some(reason))?;
         }

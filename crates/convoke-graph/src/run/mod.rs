@@ -13,6 +13,7 @@ mod rules;
 pub(crate) mod schedule;
 mod stop;
 mod token;
+mod waiting;
 
 pub use graph::Graph;
 pub(crate) use rules::Rules;

@@ -8,12 +8,13 @@ use convoke_core::{Canceller, Error, EventKind, Scope, SharedStep, StepNote};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::branches::{Branches, Fork, Lineage};
+use super::branches::{Branches, Fork};
 use super::count::NodeCount;
 use super::graph::Graph;
 use super::node_step::Activation;
 use super::rules::Rules;
 use super::token::{Token, together};
+use super::waiting::{Arrived, Waiting};
 use crate::compile::Occupied;
 use crate::{Board, MergeConflict};
 
@@ -27,7 +28,7 @@ pub(super) struct Schedule<'a> {
     /// A board without anything, for where none is asked for.
     nothing: Board,
     /// Paths that have come to a node which has not begun.
-    pub(super) waiting: BTreeMap<usize, Vec<Token>>,
+    pub(super) waiting: Waiting,
     /// Where paths wait, are or have stopped.
     pub(super) taken: Occupied,
     /// Nodes that have begun and are not waited for yet.
@@ -48,7 +49,8 @@ pub(super) struct Schedule<'a> {
 pub(super) struct ActiveNode {
     pub(super) token: Token,
     pub(super) scope: Scope,
-    pub(super) canceller: Canceller,
+    /// What ends it alone; nothing if there were no other paths when it began, for it is over before there are.
+    pub(super) canceller: Option<Canceller>,
     /// Why nothing of it counts, if another branch ended this one.
     pub(super) left_out: Option<String>,
 }
@@ -121,15 +123,18 @@ impl<'a> Schedule<'a> {
         let (first, entry) = (Token::new(board.clone()), graph.compiled.entry);
         let mut taken = graph.compiled.order.unoccupied();
         taken.enter(entry);
+        let mut waiting = Waiting::default();
+        waiting.add(entry, first);
         Self {
             graph,
             scope,
             rules,
             base: board,
             nothing: Board::new(),
-            waiting: BTreeMap::from([(entry, vec![first])]),
+            waiting,
             taken,
-            ready: Vec::new(),
+            // One at a time is the usual case, and what begins is large.
+            ready: Vec::with_capacity(1),
             running: JoinSet::new(),
             active: BTreeMap::new(),
             stopped: BTreeMap::new(),
@@ -145,7 +150,8 @@ impl<'a> Schedule<'a> {
     pub(super) async fn run(mut self, board: &mut Board) -> Result<(), Error> {
         if let Err(failure) = self.work().await {
             let reason = "another branch of the graph failed";
-            self.active.values().for_each(|active| active.canceller.cancel(reason));
+            let cancellers = self.active.values().filter_map(|active| active.canceller.as_ref());
+            cancellers.for_each(|canceller| canceller.cancel(reason));
             while self.running.join_next().await.is_some() {}
             self.tell_end(Some(reason)).await;
             *board = self.base;
@@ -181,27 +187,31 @@ impl<'a> Schedule<'a> {
                 // Others may have waited for nobody else.
                 continue;
             }
-            let Some(finished) = self.next_finished().await else { return Ok(()) };
-            let (node, active, finished) = finished?;
-            self.settle(node, active, finished)?;
+            if self.ready.is_empty() && self.running.is_empty() {
+                return Ok(());
+            }
+            self.settle_next().await?;
         }
     }
 
-    /// The next node that has run. One that runs alone takes no task of its own, which would cost more than most of them do.
-    async fn next_finished(&mut self) -> Option<Result<(usize, ActiveNode, Finished), Error>> {
-        if self.running.is_empty() && self.ready.len() == 1 {
-            let Begun { node, active, work } = self.ready.pop()?;
-            return Some(Ok((node, active, work.run().await)));
+    /// Goes on from the next node that has run. One that runs alone takes no task of its own, which would cost more than most of them
+    /// do.
+    async fn settle_next(&mut self) -> Result<(), Error> {
+        if self.running.is_empty()
+            && self.ready.len() == 1
+            && let Some(Begun { node, active, work }) = self.ready.pop()
+        {
+            let finished = work.run().await;
+            return self.settle(node, active, finished);
         }
         for Begun { node, active, work } in self.ready.drain(..) {
             self.active.insert(node, active);
             self.running.spawn(async move { (node, work.run().await) });
         }
-        match self.running.join_next().await? {
-            // What runs is among those at work.
-            Ok((node, finished)) => Some(Ok((node, self.active.remove(&node)?, finished))),
-            Err(lost) => Some(Err(Error::failed(lost))),
-        }
+        let Some(finished) = self.running.join_next().await else { return Ok(()) };
+        let (node, finished) = finished.map_err(Error::failed)?;
+        // What runs is among those at work.
+        self.active.remove(&node).map_or(Ok(()), |active| self.settle(node, active, finished))
     }
 
     /// Begins every node whose time has come.
@@ -209,14 +219,14 @@ impl<'a> Schedule<'a> {
         let limit = self.scope.settings().max_concurrency.map_or(usize::MAX, NonZeroUsize::get);
         let mut from = 0;
         while self.active.len() + self.ready.len() < limit
-            && let Some(node) = self.waiting.range(from..).map(|(node, _)| *node).next()
+            && let Some(node) = self.waiting.first_from(from)
         {
             from = node + 1;
             let is_busy = self.active.contains_key(&node) || self.stopped.contains_key(&node);
             // Who has begun holds up whoever it held up while it was waiting.
             if !is_busy
                 && !self.graph.compiled.order.is_held_up(node, &self.taken)
-                && let Some(arrived) = self.waiting.remove(&node)
+                && let Some(arrived) = self.waiting.take(node)
             {
                 self.begin(node, arrived, None)?;
             }
@@ -228,18 +238,20 @@ impl<'a> Schedule<'a> {
     pub(super) fn begin(
         &mut self,
         node: usize,
-        arrived: Vec<Token>,
+        mut arrived: Arrived,
         left_out: Option<&str>,
     ) -> Result<(), Error> {
         let id = &self.graph.compiled.nodes[node].definition.id;
         let is_alone = self.is_alone();
-        (1..arrived.len()).for_each(|_| self.taken.leave(node));
-        let lineages = arrived.iter().map(|token| &token.lineage).filter(|lineage| !lineage.is_empty());
-        let lineages: Vec<Lineage> = lineages.cloned().collect();
+        (0..arrived.more()).for_each(|_| self.taken.leave(node));
+        let lineages = arrived.take_lineages();
         let composing = self.scope.composing();
         // Nothing is done there, but that is where it went wrong.
         let failed_here = |error: Error| error.in_step(id, &composing.path_at(&composing.place(id)));
-        let merged = self.merge(arrived).map_err(|conflict| failed_here(conflict.into()))?;
+        let merged = match arrived.into_only() {
+            Ok(only) => Some(only),
+            Err(all) => self.merge(all).map_err(|conflict| failed_here(conflict.into()))?,
+        };
         let Some(mut token) = merged else { return Ok(()) };
         if is_alone {
             token.settle();
@@ -247,10 +259,15 @@ impl<'a> Schedule<'a> {
         }
         self.begun.begin().map_err(failed_here)?;
         let step = self.graph.steps[node].clone();
-        let place = composing.place_after(step.name(), token.moment);
-        let (scope, canceller) = composing.open_branch(&place, &*step)?;
+        let place = composing.place_after(&self.graph.names[node], token.moment);
+        let (scope, canceller) = match is_alone {
+            true => (composing.open_only_branch(&place, &*step)?, None),
+            false => {
+                composing.open_branch(&place, &*step).map(|(scope, canceller)| (scope, Some(canceller)))?
+            }
+        };
         // What could not be put together, or not be begun, is not accepted.
-        let (lineage, joined) = self.branches.join(&lineages);
+        let (lineage, joined) = self.branches.join(lineages);
         token.lineage = lineage;
         left_out.map_or(Ok(()), |reason| scope.composing().keep_note(StepNote::LeftOut, &reason))?;
         let left_out = match left_out {
@@ -349,7 +366,7 @@ impl<'a> Schedule<'a> {
         match target {
             Some(target) => {
                 self.taken.enter(target);
-                self.waiting.entry(target).or_default().push(token);
+                self.waiting.add(target, token);
             }
             None => self.ended.push(token),
         }

@@ -24,7 +24,7 @@ impl Schedule<'_> {
     /// What all paths have come to, as far as they have; who would conflict is left out.
     pub(super) fn so_far(&mut self) -> Board {
         let stopped = std::mem::take(&mut self.stopped).into_values().map(|stopped| stopped.token);
-        let waiting = std::mem::take(&mut self.waiting).into_values().flatten();
+        let waiting = std::mem::take(&mut self.waiting).into_paths();
         let all: Vec<Token> = stopped.chain(waiting).chain(self.ended.drain(..)).collect();
         if let Ok(merged) = self.merge(all.clone()) {
             return merged.map_or_else(|| self.base.clone(), |token| token.board);
