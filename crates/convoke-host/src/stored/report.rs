@@ -192,7 +192,7 @@ impl StoredRuns {
                         (failure.hint(next.clone()), next)
                     }
                     _ => {
-                        let next = self.remedy(outcome, &resume, policys).await?;
+                        let next = self.remedy(source, outcome, &resume, policys).await?;
                         (failure.detail(format!("run {run}: {}", self.shows(run))).hint(next.clone()), next)
                     }
                 };
@@ -224,6 +224,7 @@ impl StoredRuns {
     /// What can be done about a run that did not complete.
     async fn remedy(
         &self,
+        source: RunSource<'_>,
         outcome: &Outcome<Value>,
         resume: &str,
         policys: Option<&str>,
@@ -259,7 +260,7 @@ impl StoredRuns {
             }
             (_, Some(Error::Diverged(divergence))) => {
                 let history = History::load(&*self.store, &outcome.run).await?;
-                self.past_divergence(divergence, &history, resume)
+                self.past_divergence(divergence, &history, source, resume)
             }
             (_, Some(Error::Store(StoreError::Fenced { run, .. }))) => {
                 let attach = self.about("attach", run, "");
