@@ -270,6 +270,9 @@ impl StoredRuns {
                 "`{resume}` asks for that reply anew, which helps if the model repeated itself, and `--model` asks another; \
                  `max_tokens` of a profile in convoke.toml allows longer replies to agents that require the profile"
             ),
+            _ if outcome.error.as_ref().is_some_and(is_unassembled) => format!(
+                "have another model put them together: `{resume} --model NAME` asks for that reply anew, nothing that was done is done again"
+            ),
             _ if outcome.error.as_ref().is_some_and(is_out_of_turns) => format!(
                 "raise `budgets.turns_per_goal` in convoke.toml, and go on with `{resume}`: its last turn is asked for anew, nothing \
                  that was done is done again"
@@ -313,6 +316,11 @@ fn is_overtaken(_: &Error) -> bool {
 /// Whether a goal or an agent would have had an answer with more turns, perhaps.
 fn is_out_of_turns(error: &Error) -> bool {
     error.downcast_ref::<GoalError>().is_some_and(GoalError::is_out_of_turns)
+}
+
+/// Whether the model that was to put answers together called a tool instead.
+fn is_unassembled(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(GoalError::Unassembled { .. }))
 }
 
 /// The kind of failure that the end of a run is: where the store failed, that of the store.
