@@ -1,6 +1,6 @@
 //! Merges layers; later layers override earlier ones.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::permitted::may;
 use crate::problem::{Problem, Problems};
@@ -10,24 +10,24 @@ use crate::{Origin, Setting, Value};
 
 /// Merges layers in order; later layers override earlier ones.
 pub(crate) fn merged(layers: Vec<Vec<Setting>>, problems: &mut Problems) -> Vec<Setting> {
-    let mut merged: Vec<Setting> = Vec::new();
+    let mut merged: BTreeMap<String, Setting> = BTreeMap::new();
     // What the user has decided is decided, whatever a folder's file would have.
     let of_user = layers.iter().flatten().filter(|setting| setting.origin.folder_file().is_none());
     let decided: HashSet<String> = of_user.map(|setting| setting.name.clone()).collect();
     for layer in layers {
         let layer: Vec<Setting> =
             layer.into_iter().filter(|setting| may(setting, &decided, problems)).collect();
-        merged.retain(|old| !layer.iter().any(|new| displaces(new, old)));
+        let displaced = Displaced::by(&layer);
+        merged.retain(|_, old| !displaced.has(old));
         for new in layer {
-            match merged.iter().position(|old| old.name == new.name) {
-                None => merged.push(new),
-                Some(at) => {
-                    let old = merged.swap_remove(at);
-                    merged.push(joined(old, new, problems));
-                }
-            }
+            let setting = match merged.remove(&new.name) {
+                None => new,
+                Some(old) => joined(old, new, problems),
+            };
+            merged.insert(setting.name.clone(), setting);
         }
     }
+    let mut merged: Vec<Setting> = merged.into_values().collect();
     merged.sort_by_cached_key(order);
     merged
 }
@@ -42,19 +42,43 @@ fn order(setting: &Setting) -> (Option<usize>, Option<String>, Option<usize>) {
     }
 }
 
-/// Whether a new setting takes an old one of another name with it.
-fn displaces(new: &Setting, old: &Setting) -> bool {
-    let same_section = || new.key.section() == old.key.section() && new.own_name() == old.own_name();
-    if new.key.merge == MergeRule::ReplaceSection && old.key.merge == MergeRule::ReplaceSection {
-        return same_section();
+/// The settings of other names that those of a layer take with them.
+#[derive(Default)]
+struct Displaced {
+    /// By their sections, and the names that users gave them.
+    sections: HashSet<(String, Option<String>)>,
+    paths: HashSet<&'static str>,
+}
+
+impl Displaced {
+    fn by(layer: &[Setting]) -> Self {
+        let mut displaced = Self::default();
+        for new in layer {
+            if new.key.merge == MergeRule::ReplaceSection {
+                displaced.sections.insert(section(new));
+                continue;
+            }
+            displaced.paths.extend(match new.key.path {
+                path::SUPERVISION_MODEL => Some(path::SUPERVISION_PROFILE),
+                path::SUPERVISION_PROFILE => Some(path::SUPERVISION_MODEL),
+                // What the user sends to one place must not go to another that a project names.
+                path::TELEMETRY_ENDPOINT if new.origin.folder_file().is_some() => {
+                    Some(path::TELEMETRY_HEADERS)
+                }
+                _ => None,
+            });
+        }
+        displaced
     }
-    match (new.key.path, old.key.path) {
-        (path::SUPERVISION_MODEL, path::SUPERVISION_PROFILE)
-        | (path::SUPERVISION_PROFILE, path::SUPERVISION_MODEL) => true,
-        // What the user sends to one place must not go to another that a project names.
-        (path::TELEMETRY_ENDPOINT, path::TELEMETRY_HEADERS) => new.origin.folder_file().is_some(),
-        _ => false,
+
+    fn has(&self, old: &Setting) -> bool {
+        let replaced = old.key.merge == MergeRule::ReplaceSection && self.sections.contains(&section(old));
+        replaced || self.paths.contains(old.key.path)
     }
+}
+
+fn section(setting: &Setting) -> (String, Option<String>) {
+    (setting.key.section().to_owned(), setting.own_name().map(str::to_owned))
 }
 
 /// Two layers set the same.

@@ -221,6 +221,9 @@ pub fn sort_keys(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.values_mut().for_each(sort_keys);
+            if members.keys().is_sorted() {
+                return;
+            }
             let mut sorted: Vec<_> = std::mem::take(members).into_iter().collect();
             sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
             members.extend(sorted);
@@ -242,13 +245,19 @@ pub fn sort_keys(value: &mut Value) {
 /// ```
 #[must_use]
 pub fn json_text(value: &Value) -> String {
+    if is_in_order(value) {
+        return value.to_string();
+    }
+    let mut value = value.clone();
+    sort_keys(&mut value);
+    value.to_string()
+}
+
+fn is_in_order(value: &Value) -> bool {
     match value {
-        Value::Object(_) | Value::Array(_) => {
-            let mut value = value.clone();
-            sort_keys(&mut value);
-            value.to_string()
-        }
-        plain => plain.to_string(),
+        Value::Object(members) => members.keys().is_sorted() && members.values().all(is_in_order),
+        Value::Array(items) => items.iter().all(is_in_order),
+        _ => true,
     }
 }
 

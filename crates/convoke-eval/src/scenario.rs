@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use convoke_core::json_text;
 use serde_json::{Map, Value, json};
 
 use crate::assertion::Assertion;
@@ -104,7 +105,7 @@ impl ModelSource {
         if let Some(price) = price {
             document["price"] = price.clone();
         }
-        Some(document.to_string())
+        Some(json_text(&document))
     }
 
     /// The replies of a list that are left when so many have been given. Faults among them are no replies: how often they were met

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::valid;
 use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{Event, EventKind, Model, ModelError, ModelErrorKind, ModelRequest};
-use convoke_goals::{Agent, Goal, ModelChoice, Models, Overrides, Sequence, Type, Workflow, when};
+use convoke_goals::{Agent, Goal, GoalError, ModelChoice, Models, Overrides, Sequence, Type, Workflow, when};
 use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::json;
@@ -54,6 +54,24 @@ async fn agentcore_064_a_failed_synthesis_says_so() {
     let error = ran.failed().to_string();
     let places = ["`g`", "`synthesis`", "no words"].map(|part| error.find(part).expect(&error));
     assert!(places.is_sorted(), "{error}");
+}
+
+#[tokio::test]
+async fn whoever_calls_a_tool_instead_of_putting_answers_together_is_said_to() {
+    let model = ScriptedModel::builder()
+        .when(synthesis(), Reply::tool("search", json!({"query": "more"})))
+        .otherwise("x")
+        .build();
+    let ran = Rig::new(&model).run(one(Goal::new("g", "J").using(agent("a")).using(agent("b")))).await;
+    let error = ran.failed();
+    assert!(
+        error.to_string().contains("`g` uses could not be put together: the model called a tool"),
+        "{error}"
+    );
+    assert!(
+        matches!(error.downcast_ref(), Some(GoalError::Unassembled { name }) if name == "g"),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 
+use convoke_core::json_text;
 use serde_json::{Map, Value};
 
 use crate::board::{LARGEST, size};
@@ -147,7 +148,7 @@ pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => json_text(other),
     }
 }
 

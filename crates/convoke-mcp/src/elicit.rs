@@ -131,7 +131,7 @@ impl Field<'_> {
             details.push(format!("Any of, separated by commas: {}", shown.join(", ")));
         }
         if let Some(default) = self.definition.get("default") {
-            details.push(format!("An empty answer means {default}."));
+            details.push(format!("An empty answer means {}.", json_text(default)));
         } else if !self.required {
             details.push("An empty answer leaves it out.".to_owned());
         }

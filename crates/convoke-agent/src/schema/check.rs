@@ -45,7 +45,10 @@ impl SchemaCheck {
         if self.validator.is_valid(value) {
             return Ok(());
         }
-        let problems: Vec<String> = self.validator.iter_errors(value).map(|e| self.explain(&e)).collect();
+        // What is wrong is said in the order in which it stands, and with what stands there.
+        let mut value = value.clone();
+        convoke_core::sort_keys(&mut value);
+        let problems: Vec<String> = self.validator.iter_errors(&value).map(|e| self.explain(&e)).collect();
         let mut shown = problems[..problems.len().min(SHOWN_PROBLEMS)].join("; ");
         if problems.len() > SHOWN_PROBLEMS {
             shown.push_str(&format!("; and {} more", problems.len() - SHOWN_PROBLEMS));

@@ -69,6 +69,31 @@ fn another_model_is_asked_for_what_the_first_refused() {
 }
 
 #[test]
+fn whoever_asks_for_something_else_with_the_same_file_is_not_told_to_go_on_with_it() {
+    let place = Place::empty();
+    place.write(
+        "talk.pack.yaml",
+        "id: talk\nname: Talk\nversion: 1.0.0\ntemplate_engine: {version: v1, syntax: \"{{variable}}\"}\nprompts:\n  \
+         chat: {id: chat, name: Chat, version: 1.0.0, system_template: Chat, \
+         model_overrides: {other: {system_template: Chatter}}}\n",
+    );
+    for name in ["one", "other"] {
+        place.write(&format!("{name}.toml"), format!("name = \"{name}\"\n[[rule]]\nreply = \"Hm.\"\n"));
+    }
+    let begin = ["run", "talk.pack.yaml", "-i", "message=Hi", "-m", "scripted/one.toml", "--id", "x-1"];
+    assert_eq!(place.convoke(&begin).status.code(), Some(5));
+    let resumed = place.convoke(&["resume", "x-1", "-m", "scripted/other.toml"]);
+    assert_eq!(resumed.status.code(), Some(1), "{}", stderr(&resumed));
+    let told = stderr(&resumed);
+    assert!(told.contains("although its file is the same"), "{told}");
+    assert!(
+        told.contains("and the settings, that it was begun with; or have a run that does this part anew"),
+        "{told}"
+    );
+    assert!(!told.contains("go on with the file as it was") && !told.contains("--changed-file"), "{told}");
+}
+
+#[test]
 fn an_output_that_a_later_goal_needs_is_asked_for_anew() {
     let place = spoilt("json = { count = 7 }", "reply = \"many\"");
     let failed = place.convoke(&RUN);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::place::{Place, stderr};
+use crate::place::{Place, stderr, stdout};
 use crate::workshop::document;
 
 fn place(agentfile: &str, script: &str) -> Place {
@@ -55,6 +55,27 @@ fn a_goal_that_had_no_answer_at_its_limit_of_turns_names_the_key_that_allows_mor
     place.write("convoke.toml", "[budgets]\nturns_per_goal = 3\n");
     place.write("script.toml", script("Dug."));
     assert_eq!(place.convoke(&["resume", "x-1"]).status.code(), Some(0));
+}
+
+#[test]
+fn answers_that_were_not_put_together_are_put_together_by_another_model() {
+    let script = |last: &str| {
+        format!(
+            "[[rule]]\nwhen.system_contains = \"answers of several agents\"\nreply = {last}\n\n[[rule]]\nreply = \"Mine.\"\n"
+        )
+    };
+    let agentfile = "NAME x\nTOOLS none\nAGENT one \"Be one\"\nAGENT two \"Be two\"\n\
+                     GOAL a \"Go\" USING one, two\nRUN main USING a\n";
+    let place = place(agentfile, &script("{ tool_calls = [{ name = \"ls\", arguments = {} }] }"));
+    place.write("other.toml", script("\"Together.\""));
+    let ran = place.convoke(&["run", "-m", "scripted/script.toml", "--id", "x-1"]);
+    assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+    assert!(stderr(&ran).contains("could not be put together: the model called a tool"), "{}", stderr(&ran));
+    assert!(stderr(&ran).contains("`convoke resume x-1 --model NAME`"), "{}", stderr(&ran));
+    assert!(!stderr(&ran).contains("turns_per_goal"), "{}", stderr(&ran));
+    let ran = place.convoke(&["resume", "x-1", "--model", "scripted/other.toml"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    assert!(stdout(&ran).contains("Together."), "{}", stdout(&ran));
 }
 
 #[test]

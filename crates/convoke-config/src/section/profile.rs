@@ -1,6 +1,6 @@
 //! The `profiles` section: what an Agentfile's `REQUIRES "fast"` asks for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use convoke_core::{ModelParams, ReasoningEffort};
 use convoke_models::ModelName;
@@ -74,11 +74,13 @@ pub(crate) fn profiles(settings: &[Setting], fallback: &[ModelName]) -> BTreeMap
             _ => {}
         }
     }
+    let say_fallback: BTreeSet<&str> = settings
+        .iter()
+        .filter(|setting| setting.key.path == path::PROFILES_FALLBACK)
+        .filter_map(Setting::own_name)
+        .collect();
     for profile in profiles.values_mut() {
-        let says_fallback = settings.iter().any(|setting| {
-            setting.key.path == path::PROFILES_FALLBACK && setting.own_name() == Some(profile.name.as_str())
-        });
-        if profile.model.is_none() && !says_fallback {
+        if profile.model.is_none() && !say_fallback.contains(profile.name.as_str()) {
             profile.fallback = fallback.to_vec();
         }
     }

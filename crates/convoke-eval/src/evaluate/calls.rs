@@ -1,5 +1,7 @@
 //! Assertions about calls of tools.
 
+use convoke_core::json_text;
+
 use super::{listed, shown, texts};
 use crate::assertion::Check;
 use crate::observation::ObservedCall;
@@ -38,7 +40,7 @@ pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
         }
         Check::ToolsNotCalled(tools) => {
             let bad = calls.iter().find(|call| tools.iter().any(|tool| is_of(&call.tool, tool)));
-            bad.map(|call| format!("{} was called with {}", call.tool, shown(&call.arguments.to_string())))
+            bad.map(|call| format!("{} was called with {}", call.tool, shown(&json_text(&call.arguments))))
         }
         Check::CalledWith { tool, arguments, matching } => {
             let own: Vec<&ObservedCall> =
@@ -51,12 +53,12 @@ pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
                 exact
                     && matching.iter().all(|(name, pattern)| {
                         let given = call.arguments.get(name);
-                        let text = given
-                            .map(|given| given.as_str().map_or_else(|| given.to_string(), str::to_owned));
+                        let text =
+                            given.map(|given| given.as_str().map_or_else(|| json_text(given), str::to_owned));
                         text.is_some_and(|text| pattern.is_match(&text))
                     })
             };
-            let given: Vec<String> = own.iter().map(|call| call.arguments.to_string()).collect();
+            let given: Vec<String> = own.iter().map(|call| json_text(&call.arguments)).collect();
             match (own.is_empty(), own.iter().any(|call| fits(&call))) {
                 (true, _) => Some(format!("{tool} was not called; called: {}", called())),
                 (false, false) => Some(format!("{tool} was called with {}", shown(&given.join(", ")))),
@@ -76,7 +78,7 @@ pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
         }
         _ => {
             let bad = all.iter().find(|call| call.failed);
-            bad.map(|call| format!("{} failed with {}", call.tool, shown(&call.arguments.to_string())))
+            bad.map(|call| format!("{} failed with {}", call.tool, shown(&json_text(&call.arguments))))
         }
     }
 }

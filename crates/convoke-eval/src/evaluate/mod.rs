@@ -2,6 +2,7 @@
 
 mod calls;
 
+use convoke_core::json_text;
 use convoke_machine::pack::model::Eval;
 use serde_json::{Map, Value};
 
@@ -210,7 +211,7 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
     match check {
         Check::Equals(value) => unless(
             subject == value,
-            format!("found {}, wanted {}", shown(&subject.to_string()), shown(&value.to_string())),
+            format!("found {}, wanted {}", shown(&json_text(subject)), shown(&json_text(value))),
         ),
         Check::JsonPath { part, wanted } => part_objection(part, wanted, subject),
         Check::State(wanted) => unless(state == wanted, format!("the state is {state}, not {wanted}")),
@@ -296,7 +297,7 @@ fn part_objection(part: &JsonPart, wanted: &PartWanted, subject: &Value) -> Opti
     let found = match (part.find(whole), wanted) {
         (Err(why), _) => return Some(format!("{way} cannot be looked for: {why}")),
         (Ok(None), PartWanted::There(false)) => return None,
-        (Ok(None), _) => return Some(format!("there is no {way} in {}", shown(&whole.to_string()))),
+        (Ok(None), _) => return Some(format!("there is no {way} in {}", shown(&json_text(whole)))),
         (Ok(Some(found)), _) => found,
     };
     let has = |items: &[Value], wanted: &Value| items.iter().any(|item| contains(item, wanted));
@@ -323,10 +324,10 @@ fn part_objection(part: &JsonPart, wanted: &PartWanted, subject: &Value) -> Opti
     };
     let expected = match wanted {
         PartWanted::There(_) | PartWanted::Between(..) | PartWanted::Counting(..) => String::new(),
-        PartWanted::Equal(value) => format!(", wanted {}", shown(&value.to_string())),
-        PartWanted::Containing(value) => format!(", without {}", shown(&value.to_string())),
+        PartWanted::Equal(value) => format!(", wanted {}", shown(&json_text(value))),
+        PartWanted::Containing(value) => format!(", without {}", shown(&json_text(value))),
     };
-    (!holds).then(|| format!("{way} is {}{expected}", shown(&found.to_string())))
+    (!holds).then(|| format!("{way} is {}{expected}", shown(&json_text(&found))))
 }
 
 /// What is said of a path that is not the one that was wanted.
@@ -377,7 +378,7 @@ fn share(part: usize, of: usize) -> f64 {
 
 /// A value as text: texts are what they are.
 fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| json_text(value), str::to_owned)
 }
 
 fn texts<'a>(texts: impl IntoIterator<Item = &'a String>) -> impl Iterator<Item = &'a str> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use convoke_core::json_text;
 use convoke_models::ScriptedModel;
 use convoke_text::document::Content;
 use convoke_text::finding::child;
@@ -94,7 +95,7 @@ impl Reader {
                 return None;
             }
         };
-        let content = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+        let content = given.as_str().map_or_else(|| json_text(&given), str::to_owned);
         Some(ToolAnswer { when, content, is_error })
     }
 

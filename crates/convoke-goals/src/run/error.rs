@@ -82,6 +82,15 @@ pub enum GoalError {
         /// Which.
         reason: String,
     },
+    /// The answers of those a goal uses are there, and whoever was to make one of them made none.
+    #[error(
+        "the answers of those that `{name}` uses could not be put together: the model called a tool where none was offered, and said \
+         nothing"
+    )]
+    Unassembled {
+        /// The goal.
+        name: String,
+    },
     /// An agent in a sequence without anything to do.
     #[error("agent `{agent}`: task is required when it stands in a sequence: give it one with `.task(…)`")]
     NoTask {
@@ -148,7 +157,7 @@ impl From<GoalError> for Error {
                 Self::unusable_reply(CategorisedError::new(Category::Transient, error))
             }
             // A run that is resumed asks for the last reply once more, perhaps of another model or with a limit that was raised.
-            GoalError::Incomplete { .. } => {
+            GoalError::Incomplete { .. } | GoalError::Unassembled { .. } => {
                 Self::unusable_reply(CategorisedError::new(Category::Permanent, error))
             }
             // A run that is resumed asks whoever did not give the value once more.

@@ -162,6 +162,7 @@ fn usable(name: &str, product: &Product) -> Result<(), GoalError> {
     let name = || name.to_owned();
     match &product.incomplete {
         _ if !product.text.trim().is_empty() => Ok(()),
+        Some(_) if product.unassembled => Err(GoalError::Unassembled { name: name() }),
         Some(reason) => Err(GoalError::Incomplete { name: name(), reason: reason.clone() }),
         None => Err(GoalError::Empty { name: name() }),
     }

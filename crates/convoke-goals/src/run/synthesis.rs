@@ -9,6 +9,7 @@ use super::worker::{TurnLimit, WorkResult, Worker};
 use super::workflow_context::borrowed;
 use crate::context::{Guidance, Role, SystemParts, synthesis, system};
 use crate::skills::SkillShelf;
+use crate::supervise::Product;
 
 /// Makes one answer of several, in declared order.
 ///
@@ -101,6 +102,8 @@ impl Step<WorkResult> for Synthesis<'_> {
                 watched: None,
             };
             *said = asked.ask(scope).await?;
+            let Product { text, tools, incomplete, .. } = &said.product;
+            said.product.unassembled = text.trim().is_empty() && incomplete.is_some() && !tools.is_empty();
             Ok(())
         })
     }

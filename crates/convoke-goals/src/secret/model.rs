@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use convoke_core::{Message, ModelError, ModelRequest, Part, ReplyDelta, ReplyStream, Transcript};
+use convoke_core::{Message, ModelError, ModelRequest, Part, ReplyDelta, ReplyStream, Transcript, json_text};
 use futures_util::{StreamExt, stream};
 
 use super::seals::Seals;
@@ -123,7 +123,7 @@ impl<'a> Sealing<'a> {
     /// JSON, unless the model wrote something else.
     fn arguments(&self, text: &str) -> String {
         match serde_json::from_str(text) {
-            Ok(value) => self.seals.seal_value(&value).to_string(),
+            Ok(value) => json_text(&self.seals.seal_value(&value)),
             Err(_) => self.seals.seal(text),
         }
     }

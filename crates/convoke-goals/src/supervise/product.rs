@@ -17,6 +17,8 @@ pub struct Product {
     pub tools: Vec<String>,
     /// Why the work was cut short, if it was: a limit on turns, time or budget.
     pub incomplete: Option<String>,
+    /// Whether whoever was to put the answers of others together said nothing, and called a tool where none was offered.
+    pub unassembled: bool,
     /// Whether nothing that was wanted was refused all the same: it was told of the limit before it began, and answered.
     pub unhindered: bool,
     /// For a convergence that came to its limit: the limit.

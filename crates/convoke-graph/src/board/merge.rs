@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use convoke_core::sort_keys;
 use serde_json::Value;
 
 use super::change::VarChange;
@@ -177,7 +178,11 @@ impl<'a> Merging<'a> {
     pub(crate) fn finish(mut self, id: u64) -> (Board, History) {
         if !self.reduced.is_empty() {
             let mut difference = Difference::default();
-            for (key, (_, after)) in self.reduced {
+            for (key, (_, mut after)) in self.reduced {
+                // Fields that came from several branches stand as they came.
+                if let (Reducer::Object | Reducer::Sum, Some(after)) = ((self.reducer)(&key), &mut after) {
+                    sort_keys(Arc::make_mut(after));
+                }
                 difference.vars.insert(key, VarChange { before: None, after });
             }
             difference.apply(&mut self.board);

@@ -4,7 +4,8 @@
 //! copy, restoring is an assignment, and a thousand branches of a board of ten megabytes have ten megabytes.
 //!
 //! **What it must never do.** Lose something on its way through JSON; let a user write a name that begins with `__`, which are the
-//! engine's.
+//! engine's; hold an object whose keys are not in order: prompts, scripts and expressions go through them, and must do so alike
+//! however `serde_json` was built.
 
 mod change;
 mod merge;
@@ -14,7 +15,7 @@ mod size;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::{Message, Role, Transcript, Usage};
+use convoke_core::{Message, Role, Transcript, Usage, sort_keys};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -155,7 +156,8 @@ impl Board {
     /// Writes a variable, the engine's too. Whoever writes what was there before has written it all the same, which the new place
     /// of the value says.
     pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
-        let value = value.into();
+        let mut value = value.into();
+        sort_keys(&mut value);
         let vars = Arc::make_mut(&mut self.vars);
         match vars.get_mut(key) {
             // A value that no other board has is replaced where it is.
@@ -189,7 +191,8 @@ impl Board {
         self.push_item(key, value.into())
     }
 
-    pub(crate) fn push_item(&mut self, key: &str, value: Value) -> Result<(), BoardError> {
+    pub(crate) fn push_item(&mut self, key: &str, mut value: Value) -> Result<(), BoardError> {
+        sort_keys(&mut value);
         if let Some(other) = self.get(key).filter(|old| !old.is_array()) {
             return Err(BoardError::NotAList { key: key.to_owned(), found: kind(other) });
         }
@@ -420,11 +423,16 @@ impl<'de> Deserialize<'de> for Board {
         #[serde(deny_unknown_fields)]
         struct Stored {
             #[serde(default)]
-            vars: BTreeMap<Arc<str>, Arc<Value>>,
+            vars: BTreeMap<Arc<str>, Value>,
             #[serde(default)]
             channels: BTreeMap<Arc<str>, Channel>,
         }
         let Stored { vars, channels } = Stored::deserialize(deserializer)?;
+        let in_order = |(name, mut value)| {
+            sort_keys(&mut value);
+            (name, Arc::new(value))
+        };
+        let vars = vars.into_iter().map(in_order).collect();
         Ok(Self { vars: Arc::new(vars), channels: Arc::new(channels) })
     }
 }

@@ -15,10 +15,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use convoke_core::sort_keys;
 use convoke_text::document;
 use convoke_text::finding::Finding;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub(crate) use occupied::Occupied;
 pub(crate) use order::{Order, reached};
@@ -219,13 +220,19 @@ pub struct Metadata {
 
 /// The graph as far as it can be understood. `given` are the names of what it is given whatever it declares.
 fn compiled(
-    definition: GraphDefinition,
+    mut definition: GraphDefinition,
     types: &NodeTypes,
     path: &str,
     given: &[String],
     findings: &mut Vec<Finding>,
 ) -> Option<CompiledGraph> {
     let errors = findings.iter().filter(|finding| finding.is_error()).count();
+    for node in &mut definition.nodes {
+        // What nodes do with their fields in order, they do alike however `serde_json` was built.
+        let mut config = Value::Object(std::mem::take(&mut node.config));
+        sort_keys(&mut config);
+        node.config = if let Value::Object(config) = config { config } else { Map::new() };
+    }
     let graphs = definition.graphs.iter().filter_map(|(name, graph)| {
         let path = convoke_text::finding::child(&format!("{path}/graphs"), name);
         let given = given::names(&definition, name);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use convoke_core::{Media, MediaSource, Message, Part, Path, Role};
+use convoke_core::{Media, MediaSource, Message, Part, Path, Role, sort_keys};
 
 use super::{TextBlock, answer_text, question_blocks};
 use crate::{Attempt, Detail, Effect, History, PromptDelta, PromptDeltas, Tone, human};
@@ -148,9 +148,11 @@ fn pretty(value: &serde_json::Value) -> String {
     if let serde_json::Value::String(text) = value {
         return text.clone();
     }
+    let mut value = value.clone();
+    sort_keys(&mut value);
     let compact = value.to_string();
     if compact.len() <= ONE_LINE {
         return compact;
     }
-    serde_json::to_string_pretty(value).unwrap_or(compact)
+    serde_json::to_string_pretty(&value).unwrap_or(compact)
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use convoke_core::EffectKind;
+use convoke_core::{EffectKind, json_text};
 use convoke_eval::scenario::ModelSource;
 use convoke_eval::{AssertionReport, Observation};
 use convoke_history::{Detail, History};
@@ -89,6 +89,6 @@ fn counted(number: usize) -> String {
 }
 
 fn shown(reply: &Value) -> String {
-    let text = reply.as_str().map_or_else(|| reply.to_string(), str::to_owned);
+    let text = reply.as_str().map_or_else(|| json_text(reply), str::to_owned);
     format!("`{}`", one_line_of(&text, SHOWN))
 }

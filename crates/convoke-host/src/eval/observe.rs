@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convoke_core::{Decision, EventKind, Question, Segment};
+use convoke_core::{Decision, EventKind, Question, Segment, json_text};
 use convoke_eval::observation::{ASSISTANT, Episode, ObservedCall, ObservedUsage};
 use convoke_eval::{Facts, Observation};
 use convoke_history::{Detail, Effect, History};
@@ -272,7 +272,7 @@ fn is_passed_over(path: &str) -> bool {
 }
 
 fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| json_text(value), str::to_owned)
 }
 
 /// What models said in these effects, in order.

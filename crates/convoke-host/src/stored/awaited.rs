@@ -1,7 +1,7 @@
 //! Calls that a client is to make, as lines of text with the commands that send what they give, and what becomes of what is sent.
 
 use convoke_core::store::RunRecord;
-use convoke_core::{RunStatus, Timestamp};
+use convoke_core::{RunStatus, Timestamp, json_text};
 use convoke_history::lines::Rich;
 use convoke_history::{AwaitedMail, History, Tone, text};
 use convoke_text::columns::cut;
@@ -48,7 +48,7 @@ impl StoredRuns {
 pub fn call_lines(send: &str, awaited: &AwaitedMail<'_>, width: Option<usize>) -> Vec<Rich> {
     let mut lines = Vec::new();
     for call in client_calls(awaited).map(|calls| calls.calls).unwrap_or_default() {
-        let arguments = cut(&text::one_line(&call.arguments.to_string()), SHOWN);
+        let arguments = cut(&text::one_line(&json_text(&call.arguments)), SHOWN);
         let what = Rich::new(Tone::Caution, "? ").with(Tone::Strong, text::one_line(&call.tool));
         lines.extend(what.with(Tone::Plain, format!(" {arguments}")).wrap(width, 2));
         let how = "  a client is to make this call; what it gives is sent with";

@@ -35,16 +35,31 @@ fn in_one_sentence(changed: &ChangedText) -> String {
 }
 
 impl StoredRuns {
-    /// What can be done about a divergence.
-    pub(super) fn past_divergence(&self, divergence: &Divergence, history: &History, resume: &str) -> String {
+    /// What can be done about a divergence. With the file that the run began with, going on as it is comes to the same.
+    pub(super) fn past_divergence(
+        &self,
+        divergence: &Divergence,
+        history: &History,
+        source: RunSource<'_>,
+        resume: &str,
+    ) -> String {
+        let has_changed =
+            Manifest::of(&history.record).is_some_and(|began| !began.has_same_file(source.manifest));
         let found = history
             .effects
             .iter()
             .find(|effect| effect.path == divergence.path && effect.ordinal == divergence.ordinal);
         let fork = found.map(|effect| {
             let fork = self.about("fork", &history.record.id, &format!("--at {}", effect.first_seq()));
-            format!("; or have a run that does this part anew, `{fork}`, and resume that with --changed-file")
+            let how = if has_changed { " with --changed-file" } else { "" };
+            format!("; or have a run that does this part anew, `{fork}`, and resume that{how}")
         });
-        format!("go on with the file as it was, `{resume}`{}", fork.unwrap_or_default())
+        let go_on = match has_changed {
+            true => format!("go on with the file as it was, `{resume}`"),
+            false => {
+                "go on with the version of this program, and the settings, that it was begun with".to_owned()
+            }
+        };
+        go_on + &fork.unwrap_or_default()
     }
 }

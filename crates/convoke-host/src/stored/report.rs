@@ -192,7 +192,7 @@ impl StoredRuns {
                         (failure.hint(next.clone()), next)
                     }
                     _ => {
-                        let next = self.remedy(outcome, &resume, policys).await?;
+                        let next = self.remedy(source, outcome, &resume, policys).await?;
                         (failure.detail(format!("run {run}: {}", self.shows(run))).hint(next.clone()), next)
                     }
                 };
@@ -224,6 +224,7 @@ impl StoredRuns {
     /// What can be done about a run that did not complete.
     async fn remedy(
         &self,
+        source: RunSource<'_>,
         outcome: &Outcome<Value>,
         resume: &str,
         policys: Option<&str>,
@@ -259,7 +260,7 @@ impl StoredRuns {
             }
             (_, Some(Error::Diverged(divergence))) => {
                 let history = History::load(&*self.store, &outcome.run).await?;
-                self.past_divergence(divergence, &history, resume)
+                self.past_divergence(divergence, &history, source, resume)
             }
             (_, Some(Error::Store(StoreError::Fenced { run, .. }))) => {
                 let attach = self.about("attach", run, "");
@@ -268,6 +269,9 @@ impl StoredRuns {
             (_, Some(Error::Model(error))) if error.kind == ModelErrorKind::Truncated => format!(
                 "`{resume}` asks for that reply anew, which helps if the model repeated itself, and `--model` asks another; \
                  `max_tokens` of a profile in convoke.toml allows longer replies to agents that require the profile"
+            ),
+            _ if outcome.error.as_ref().is_some_and(is_unassembled) => format!(
+                "have another model put them together: `{resume} --model NAME` asks for that reply anew, nothing that was done is done again"
             ),
             _ if outcome.error.as_ref().is_some_and(is_out_of_turns) => format!(
                 "raise `budgets.turns_per_goal` in convoke.toml, and go on with `{resume}`: its last turn is asked for anew, nothing \
@@ -312,6 +316,11 @@ fn is_overtaken(_: &Error) -> bool {
 /// Whether a goal or an agent would have had an answer with more turns, perhaps.
 fn is_out_of_turns(error: &Error) -> bool {
     error.downcast_ref::<GoalError>().is_some_and(GoalError::is_out_of_turns)
+}
+
+/// Whether the model that was to put answers together called a tool instead.
+fn is_unassembled(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(GoalError::Unassembled { .. }))
 }
 
 /// The kind of failure that the end of a run is: where the store failed, that of the store.

@@ -2,7 +2,7 @@
 //!
 //! What is none is told to listeners and passed over: nobody can end a conversation by sending it nonsense.
 
-use convoke_core::{Error, Message, Part, Scope, ToolCall, ToolResult};
+use convoke_core::{Error, Message, Part, Scope, ToolCall, ToolResult, json_text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ impl ClientCalls {
         let content = match &sent["content"] {
             Value::Null => return Err("a result is an object with its `content`".to_owned()),
             Value::String(text) => text.clone(),
-            other => other.to_string(),
+            other => json_text(other),
         };
         let Some(number) = number else {
             let waiting = |call: &ClientCall| format!("`{}` ({})", call.call_id, call.tool);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use convoke_core::{Error, Message, Scope};
+use convoke_core::{Error, Message, Scope, json_text};
 use serde_json::Value;
 
 use super::announce;
@@ -265,6 +265,6 @@ fn brief_of(payload: &Value) -> String {
     match payload {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        other => other["context"].as_str().map_or_else(|| other.to_string(), str::to_owned),
+        other => other["context"].as_str().map_or_else(|| json_text(other), str::to_owned),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Invocation, Tool, ToolEffects, ToolSpec};
+use convoke_core::{BoxFuture, Error, Invocation, Tool, ToolEffects, ToolSpec, json_text};
 use serde_json::{Map, Value};
 
 use crate::workflow::{
@@ -51,10 +51,10 @@ impl Tool for MachineTool {
             let arguments = arguments_of(call.arguments);
             if self.spec.name() == SET_ARTIFACT {
                 let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();
-                return Ok(artifact_reply(name).to_string());
+                return Ok(json_text(&artifact_reply(name)));
             }
             let asked = TransitionSlot::default().request(&self.compiled, &self.context, &arguments);
-            asked.map(|reply| reply.to_string()).map_err(Error::failed)
+            asked.map(|reply| json_text(&reply)).map_err(Error::failed)
         })
     }
 }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use convoke_core::json_text;
 use serde_json::Value;
 
 /// A text with places for values.
@@ -214,6 +215,6 @@ pub fn rendered(value: &Value) -> String {
             Some(float) if number.is_f64() => float.to_string(),
             _ => number.to_string(),
         },
-        other => other.to_string(),
+        other => json_text(other),
     }
 }

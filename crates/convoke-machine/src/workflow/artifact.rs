@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use convoke_core::json_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -90,7 +91,7 @@ impl DeclaredArtifact {
             },
         };
         elements.push(added);
-        Ok(Value::Array(elements).to_string())
+        Ok(json_text(&Value::Array(elements)))
     }
 
     fn json(&self, text: &str, what: &str) -> Result<Value, WorkflowError> {

@@ -8,6 +8,7 @@ use http::header::LOCATION;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
 
+use super::structured::{names_shape, sign_of_shape};
 use super::{Protocol, excerpt};
 
 /// How much of a body that is no JSON is shown.
@@ -31,6 +32,10 @@ pub(super) fn of_reply(
     let mut error = protocol
         .failure(status, &value)
         .unwrap_or_else(|| ModelError::of_status(status.as_u16(), words(&value, body)));
+    // Some say what they refuse beside their words.
+    if let Some(sign) = sign_of_shape(body).filter(|_| !names_shape(&error.message)) {
+        error.message.push_str(&format!(" ({sign})"));
+    }
     if error.kind == ModelErrorKind::InvalidRequest && is_too_long(&error.message) {
         error.kind = ModelErrorKind::ContextTooLong;
     }

@@ -13,9 +13,9 @@ use http::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::reply_size::{self, ReplySize};
-use super::structured::{another_key, in_words};
+use super::structured::{another_key, in_words, is_refusal, names_shape};
 use super::unframed::Unframed;
-use super::{Decoder, Exchange, ProviderSettings, StructuredOutput, failure};
+use super::{Decoder, Exchange, Provider, ProviderSettings, StructuredOutput, failure};
 use crate::gate::Admission;
 use crate::http::{Body, Frames, Framing};
 
@@ -51,11 +51,11 @@ impl ProviderModel {
         }
         let how = settings.structured_output_of(model);
         if how != StructuredOutput::JsonSchema || !settings.may_ask_in_words() {
-            return self.send(request, &call, how).await;
+            let opened = self.begin(request, &call, how).await;
+            return opened.map_err(|error| self.with_way_out(error, how));
         }
-        let refusal = match self.send(request.clone(), &call, how).await {
-            // Where there is no such model, words do not help.
-            Err(error) if error.kind == ModelErrorKind::InvalidRequest && error.status != Some(404) => error,
+        let refusal = match self.begin(request.clone(), &call, how).await {
+            Err(error) if is_refusal(&error) => error,
             opened => return opened,
         };
         match self.send(request, &call, StructuredOutput::Words).await {
@@ -64,9 +64,59 @@ impl ProviderModel {
                 Ok(incoming)
             }
             Err(error) if error.category() == Category::Transient => Err(error),
+            // Both were refused. Asking with the schema again comes to the same, whatever its status says otherwise.
+            Err(error) if names_shape(&refusal.message) && refusal.category() == Category::Transient => {
+                let message = format!("{}; asked in words instead: {}", refusal.message, error.message);
+                Err(self.with_way_out(ModelError { message, ..error }, how))
+            }
             // It was not the schema then.
-            Err(_) => Err(refusal),
+            Err(_) => Err(self.with_way_out(refusal, how)),
         }
+    }
+
+    /// Sends a request and waits for the first sign of a reply: some servers accept what they refuse in the first line of it.
+    async fn begin(
+        &self,
+        request: ModelRequest,
+        call: &CallContext,
+        how: StructuredOutput,
+    ) -> Result<Incoming, ModelError> {
+        let mut incoming = self.send(request, call, how).await?;
+        let mut first = Vec::new();
+        loop {
+            match self.next(&mut incoming).await {
+                // What was used may stand beside an error.
+                Ok(Some(used @ ReplyDelta::Usage(_))) => first.push(used),
+                Ok(piece) => {
+                    first.extend(piece);
+                    break;
+                }
+                Err(error) if names_shape(&error.message) => return Err(error),
+                Err(error) => {
+                    incoming.failed = Some(error);
+                    break;
+                }
+            }
+        }
+        first.into_iter().rev().for_each(|piece| incoming.pieces.push_front(piece));
+        Ok(incoming)
+    }
+
+    /// The error of a server that takes no shape in this way: which setting says how it is asked.
+    fn with_way_out(&self, mut error: ModelError, how: StructuredOutput) -> ModelError {
+        let settings = &self.exchange.settings;
+        let other = match how {
+            StructuredOutput::JsonSchema => "`json_object` or `words`",
+            StructuredOutput::JsonObject => "`words`",
+            StructuredOutput::Words => return error,
+        };
+        if settings.provider == Provider::OpenAiCompatible && names_shape(&error.message) {
+            let service = &settings.service;
+            error.message.push_str(&format!(
+                "; how it is asked for a shape is said by `services.{service}.structured_output`, which can be {other}"
+            ));
+        }
+        error
     }
 
     async fn send(

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use convoke_core::{Digest, Message, ModelRequest, json_text};
+use convoke_core::{Digest, Message, ModelError, ModelErrorKind, ModelRequest, json_text};
 use http::{HeaderMap, HeaderValue};
 
 use super::{Provider, ProviderSettings};
@@ -81,6 +81,42 @@ pub(super) fn another_key(headers: &mut HeaderMap) {
     {
         *key = other;
     }
+}
+
+/// Whether a server that was given a schema may have refused it. Where there is no such model, or nobody is let in, words do
+/// not help; any other error may be one, whatever its status, if it names the shape.
+pub(super) fn is_refusal(error: &ModelError) -> bool {
+    use ModelErrorKind as Kind;
+    if let Some(401 | 403 | 429) = error.status {
+        return false;
+    }
+    match error.kind {
+        Kind::Authentication | Kind::Quota | Kind::RateLimited | Kind::Forbidden | Kind::TimedOut => false,
+        Kind::InvalidRequest if error.status != Some(404) => true,
+        _ => names_shape(&error.message),
+    }
+}
+
+/// Whether somebody speaks of the shape of an answer.
+pub(super) fn names_shape(text: &str) -> bool {
+    sign_of_shape(text).is_some()
+}
+
+/// The words by which somebody speaks of the shape of an answer.
+pub(super) fn sign_of_shape(text: &str) -> Option<&'static str> {
+    const SIGNS: [&str; 9] = [
+        "response_format",
+        "response format",
+        "responseformat",
+        "json_schema",
+        "json schema",
+        "structured output",
+        "structured_output",
+        "guided_json",
+        "grammar",
+    ];
+    let text = text.to_lowercase();
+    SIGNS.into_iter().find(|sign| text.contains(sign))
 }
 
 /// What is said about a schema in words.

@@ -42,11 +42,17 @@ impl Fault {
 
 /// What a failure of the database at `place` means to its user.
 pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
+    explain_with(place, error, || room_at(Path::new(place)))
+}
+
+/// The same, where somebody says how many bytes there still is room for.
+fn explain_with(place: &str, error: &rusqlite::Error, room: impl FnOnce() -> Option<u64>) -> StoreError {
+    let is_full = || room().is_some_and(|room| room < LEAST_ROOM);
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             return StoreError::Corrupt { store: place.to_owned(), problem: error.to_string() };
         }
-        Some(ErrorCode::DiskFull) => {
+        code if code == Some(ErrorCode::DiskFull) || (is_for_lack_of_room(code) && is_full()) => {
             format!(
                 "the disk that holds {place} is full: free some space, then try again; a run that had begun can be resumed"
             )
@@ -85,6 +91,27 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
         _ => format!("{place} failed unexpectedly: please report this"),
     };
     StoreError::Failed(format!("{advice} ({error})"))
+}
+
+/// What SQLite needs at once: the index of its log takes 32 KiB, and a page or more are written to the log and the file.
+const LEAST_ROOM: u64 = 64 * 1024;
+
+/// Whether a failure may come of a full disk, of which SQLite says so only where it writes pages.
+fn is_for_lack_of_room(code: Option<ErrorCode>) -> bool {
+    matches!(code, Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen))
+}
+
+/// How many bytes the disk that holds a file still has room for, if the system says so.
+#[cfg(unix)]
+fn room_at(place: &Path) -> Option<u64> {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn room_at(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Why a file is not opened, as the error a user sees.
@@ -130,6 +157,34 @@ mod tests {
         let told = |place: &str| explain(place, &refused).to_string();
         assert!(told(file.path().to_str().unwrap()).contains("this user may read it"));
         assert!(told("nowhere/convoke.db").contains("its folder exists"));
+    }
+
+    #[test]
+    fn a_full_disk_is_named_whatever_sqlite_calls_the_failure() {
+        use rusqlite::ffi;
+        let told = |code, room| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            explain_with("m/runs.db", &error, || room).to_string()
+        };
+        // No room is left for the index of the log.
+        for code in [ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_CANTOPEN] {
+            let full = told(code, Some(8_192));
+            assert!(full.contains("the disk that holds m/runs.db is full"), "{code}: {full}");
+            for elsewhere in [Some(1 << 30), None] {
+                let told = told(code, elsewhere);
+                assert!(!told.contains("full"), "{code}: {told}");
+            }
+        }
+        assert!(told(ffi::SQLITE_BUSY, Some(0)).contains("locked by another process"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn how_much_room_there_is_is_known_of_files_that_are_still_to_be_made() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(room_at(&folder.path().join("runs.db")).is_some());
+        assert!(room_at(Path::new("runs.db")).is_some());
+        assert!(room_at(&folder.path().join("nowhere/runs.db")).is_none());
     }
 
     #[test]

@@ -420,17 +420,18 @@ impl Policy {
     ///
     /// What `paths.deny` names in the workspace is among them, so that searches and commands do not come upon it either.
     #[must_use]
-    pub fn protect(&self, protected: Protected) -> Protected {
+    pub fn protect(&self, mut protected: Protected) -> Protected {
+        for (_, pattern) in &self.paths.deny {
+            pattern.protect(&mut protected);
+        }
         // They were checked when the policy was read.
-        let add = |protected: Protected, (pattern, secret): (&String, bool)| {
-            let added =
-                if secret { protected.clone().secret(pattern) } else { protected.clone().read_only(pattern) };
-            added.unwrap_or(protected)
-        };
-        let denied = self.paths.deny.iter();
-        let protected = denied.fold(protected, |protected, (_, pattern)| pattern.protect(protected));
-        let secret = self.protected.iter().map(|pattern| (pattern, true));
-        secret.chain(self.read_only.iter().map(|pattern| (pattern, false))).fold(protected, add)
+        for pattern in &self.protected {
+            let _ = protected.keep_secret(pattern);
+        }
+        for pattern in &self.read_only {
+            let _ = protected.keep_from_changes(pattern);
+        }
+        protected
     }
 
     fn place(&self, line: Option<usize>) -> RulePlace {

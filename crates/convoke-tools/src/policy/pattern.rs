@@ -121,15 +121,14 @@ impl PathPattern {
     }
 
     /// Protects what it names, which is then protected at any depth, or by its whole path if that is what it names.
-    pub(super) fn protect(&self, protected: Protected) -> Protected {
-        let Some(text) = self.globs.last().map(|glob| glob.glob().glob()) else { return protected };
-        let added = match (self.reach, text.trim_start_matches("**/")) {
-            (Reach::Absolute, _) => protected.clone().secret_at(text),
-            (_, "" | "**" | "*") => return protected,
-            (_, text) => protected.clone().secret(text),
-        };
+    pub(super) fn protect(&self, protected: &mut Protected) {
+        let Some(text) = self.globs.last().map(|glob| glob.glob().glob()) else { return };
         // It was a pattern when the policy was read.
-        added.unwrap_or(protected)
+        let _ = match (self.reach, text.trim_start_matches("**/")) {
+            (Reach::Absolute, _) => protected.keep_secret_at(text),
+            (_, "" | "**" | "*") => return,
+            (_, text) => protected.keep_secret(text),
+        };
     }
 
     pub(super) fn matches(&self, name: &PathName) -> bool {

@@ -226,8 +226,7 @@ impl Reader<'_> {
                 Ok(())
             }
             KeyKind::Files => {
-                let check =
-                    |text: &str| Protected::defaults().secret(text).map(drop).map_err(|invalid| invalid.why);
+                let check = |text: &str| Protected::check_pattern(text).map_err(|invalid| invalid.why);
                 let patterns = self.patterns(value, check)?;
                 let texts = patterns.into_iter().map(|(written, ())| written.text).collect();
                 *(if names[0] == "protected" {

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet};
 
 use super::FileError;
 
@@ -181,10 +182,13 @@ pub struct Protected {
     root: PathBuf,
 }
 
+/// Patterns, each checked when it is added. They are compiled together when the first file is asked about, once for all copies.
 #[derive(Debug, Clone, Default)]
 struct Patterns {
     texts: Vec<String>,
-    set: GlobSet,
+    globs: Vec<Glob>,
+    /// Several only where they are too many for one.
+    sets: Arc<OnceLock<Vec<GlobSet>>>,
 }
 
 impl Default for Protected {
@@ -199,9 +203,13 @@ impl Protected {
     #[must_use]
     pub fn defaults() -> Self {
         let set = |texts: &[&str]| {
-            // The lists above are constants, and every test of this crate reads them.
-            Patterns::of(texts.iter().map(|text| (*text).to_owned()).collect())
-                .unwrap_or_else(|invalid| unreachable!("{invalid}"))
+            let mut patterns = Patterns::default();
+            for text in texts {
+                // The lists above are constants, and every test of this crate reads them.
+                let globs = anywhere(text).unwrap_or_else(|invalid| unreachable!("{invalid}"));
+                patterns.push((*text).to_owned(), globs);
+            }
+            patterns
         };
         Self {
             secret: set(SECRET),
@@ -219,16 +227,30 @@ impl Protected {
     /// # Errors
     /// If the pattern is none.
     pub fn secret(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
-        self.secret.add(pattern)?;
+        self.keep_secret(pattern)?;
         Ok(self)
     }
 
+    /// Also keeps these from being read or changed. With a pattern that is none, everything stays as it is.
+    pub(crate) fn keep_secret(&mut self, pattern: &str) -> Result<(), InvalidPattern> {
+        self.secret.add(pattern)
+    }
+
     /// Also keeps these from being read or changed: a pattern of whole paths, from the root.
-    pub(crate) fn secret_at(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
-        let mut texts = self.whole.texts.clone();
-        texts.push(pattern.to_owned());
-        self.whole = Patterns::of_forms(texts, |text| [text.to_owned(), format!("{text}/**")])?;
-        Ok(self)
+    pub(crate) fn keep_secret_at(&mut self, pattern: &str) -> Result<(), InvalidPattern> {
+        let globs = checked(pattern, [pattern.to_owned(), format!("{pattern}/**")])?;
+        self.whole.push(pattern.to_owned(), globs);
+        Ok(())
+    }
+
+    /// Also keeps these from being changed.
+    pub(crate) fn keep_from_changes(&mut self, pattern: &str) -> Result<(), InvalidPattern> {
+        self.read_only.add(pattern)
+    }
+
+    /// Whether something is a pattern of files.
+    pub(crate) fn check_pattern(pattern: &str) -> Result<(), InvalidPattern> {
+        Patterns::default().add(pattern)
     }
 
     /// Also keeps these from being changed.
@@ -236,7 +258,7 @@ impl Protected {
     /// # Errors
     /// If the pattern is none.
     pub fn read_only(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
-        self.read_only.add(pattern)?;
+        self.keep_from_changes(pattern)?;
         Ok(self)
     }
 
@@ -286,18 +308,18 @@ impl Protected {
     #[must_use]
     pub fn of(&self, path: &Path) -> Option<Protection> {
         if self.is_store(path)
-            || (!self.whole.set.is_empty() && self.whole.set.is_match(self.root.join(path)))
+            || (!self.whole.globs.is_empty() && self.whole.match_path(&self.root.join(path)))
         {
             return Some(Protection::Secret);
         }
         let is_program = self.programs.iter().any(|program| path.starts_with(program));
-        if self.except.set.is_match(path) {
+        if self.except.match_path(path) {
             return is_program.then_some(Protection::ReadOnly);
         }
-        if self.secret.set.is_match(path) {
+        if self.secret.match_path(path) {
             return Some(Protection::Secret);
         }
-        (is_program || self.read_only.set.is_match(path)).then_some(Protection::ReadOnly)
+        (is_program || self.read_only.match_path(path)).then_some(Protection::ReadOnly)
     }
 
     fn is_store(&self, path: &Path) -> bool {
@@ -363,35 +385,110 @@ fn alternatives(pattern: &str) -> Vec<String> {
 
 impl Patterns {
     fn add(&mut self, text: &str) -> Result<(), InvalidPattern> {
-        let mut texts = self.texts.clone();
-        texts.push(text.trim_start_matches("./").trim_end_matches('/').to_owned());
-        *self = Self::of(texts)?;
+        let text = text.trim_start_matches("./").trim_end_matches('/');
+        if text.is_empty() || text.starts_with('/') {
+            let why = "it must name something in the workspace, without a leading `/`".to_owned();
+            return Err(InvalidPattern { pattern: text.to_owned(), why });
+        }
+        let globs = checked(text, anywhere_forms(text))?;
+        self.push(text.to_owned(), globs);
         Ok(())
     }
 
-    fn of(texts: Vec<String>) -> Result<Self, InvalidPattern> {
-        if let Some(pattern) = texts.iter().find(|text| text.is_empty() || text.starts_with('/')) {
-            let why = "it must name something in the workspace, without a leading `/`".to_owned();
-            return Err(InvalidPattern { pattern: pattern.clone(), why });
-        }
-        Self::of_forms(texts, |text| [format!("**/{text}"), format!("**/{text}/**")])
+    fn push(&mut self, text: String, globs: [Glob; 2]) {
+        self.texts.push(text);
+        self.globs.extend(globs);
+        self.sets = Arc::default();
     }
 
-    fn of_forms(texts: Vec<String>, forms: impl Fn(&str) -> [String; 2]) -> Result<Self, InvalidPattern> {
-        let mut builder = GlobSetBuilder::new();
-        for text in &texts {
-            let invalid =
-                |why: &dyn fmt::Display| InvalidPattern { pattern: text.clone(), why: why.to_string() };
-            for form in forms(text) {
-                let glob = GlobBuilder::new(&form).literal_separator(true).case_insensitive(true).build();
-                builder.add(glob.map_err(|error| invalid(error.kind()))?);
-            }
+    fn match_path(&self, path: &Path) -> bool {
+        self.sets.get_or_init(|| compiled(&self.globs)).iter().any(|set| set.is_match(path))
+    }
+}
+
+/// A file or folder at any depth, and everything beneath it.
+fn anywhere_forms(text: &str) -> [String; 2] {
+    [format!("**/{text}"), format!("**/{text}/**")]
+}
+
+fn anywhere(text: &str) -> Result<[Glob; 2], InvalidPattern> {
+    globs(text, anywhere_forms(text))
+}
+
+fn globs(pattern: &str, [one, beneath]: [String; 2]) -> Result<[Glob; 2], InvalidPattern> {
+    let glob = |form: &str| {
+        let glob = GlobBuilder::new(form).literal_separator(true).case_insensitive(true).build();
+        glob.map_err(|error| InvalidPattern { pattern: pattern.to_owned(), why: error.kind().to_string() })
+    };
+    Ok([glob(&one)?, glob(&beneath)?])
+}
+
+/// The globs of a pattern that can be compiled.
+fn checked(pattern: &str, forms: [String; 2]) -> Result<[Glob; 2], InvalidPattern> {
+    let globs = globs(pattern, forms)?;
+    let together = GlobSet::new(&globs);
+    together
+        .map_err(|error| InvalidPattern { pattern: pattern.to_owned(), why: error.kind().to_string() })?;
+    Ok(globs)
+}
+
+/// All of them, in as few sets as can be. Each pattern is known to be one by itself; together they may be too large.
+fn compiled(globs: &[Glob]) -> Vec<GlobSet> {
+    match GlobSet::new(globs) {
+        Ok(set) => vec![set],
+        Err(error) if globs.len() < 2 => unreachable!("{error}"),
+        Err(_) => {
+            let (first, rest) = globs.split_at(globs.len() / 2);
+            [compiled(first), compiled(rest)].concat()
         }
-        let invalid = |error: globset::Error| InvalidPattern {
-            pattern: texts.last().cloned().unwrap_or_default(),
-            why: error.kind().to_string(),
-        };
-        let set = builder.build().map_err(invalid)?;
-        Ok(Self { texts, set })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_many_patterns_there_are_they_are_compiled_once_for_all_who_protect_by_them() {
+        let mut protected = Protected::defaults();
+        for number in 0..50 {
+            protected.keep_secret(&format!("folder{number}/*.txt")).unwrap();
+            protected.keep_secret_at(&format!("/elsewhere/{number}/*")).unwrap();
+        }
+        for patterns in [&protected.secret, &protected.whole] {
+            assert!(patterns.sets.get().is_none(), "no file has been asked about");
+        }
+        let copy = protected.clone();
+        assert_eq!(protected.of(Path::new("a/folder49/b.txt")), Some(Protection::Secret));
+        assert_eq!(copy.secret.sets.get().map(Vec::len), Some(1));
+        assert_eq!(copy.whole.sets.get().map(Vec::len), Some(1));
+        assert_eq!(copy.of(Path::new("a/folder50/b.txt")), None);
+    }
+
+    #[test]
+    fn patterns_that_are_too_large_for_one_set_hold_all_the_same() {
+        let mut patterns = Patterns::default();
+        let filler = "?".repeat(400);
+        for number in 0..600 {
+            let text = format!("{filler}{number}");
+            let globs = anywhere(&text).unwrap();
+            patterns.push(text, globs);
+        }
+        patterns.add("last").unwrap();
+        assert!(GlobSet::new(&patterns.globs).is_err(), "they are not too large for one");
+        assert!(patterns.match_path(Path::new("deep/last")));
+        assert!(patterns.match_path(Path::new(&format!("{}599", "x".repeat(400)))));
+        assert!(!patterns.match_path(Path::new("deep/first")));
+        assert!(patterns.sets.get().is_some_and(|sets| sets.len() > 1));
+    }
+
+    #[test]
+    fn what_is_no_pattern_changes_nothing() {
+        let mut protected = Protected::defaults();
+        for wrong in ["[", "", "/etc/passwd", "{a"] {
+            assert!(protected.keep_secret(wrong).is_err(), "{wrong}");
+            assert!(Protected::check_pattern(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(protected.secret.texts.len(), SECRET.len());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! **What it must never do.** Hand over a number that JavaScript would make another one of.
 
+use convoke_core::json_text;
 use serde_json::{Value, json};
 
 use super::javascript::TOO_MUCH;
@@ -21,7 +22,7 @@ impl Given {
     /// What every script is told: which variables there are, and its configuration.
     pub(super) fn announced(&self) -> String {
         let names: Vec<&str> = self.vars.vars().map(|(name, _)| name).collect();
-        json!({"names": names, "config": self.config, "deepest": DEEPEST, "tooMuch": TOO_MUCH}).to_string()
+        json_text(&json!({"names": names, "config": self.config, "deepest": DEEPEST, "tooMuch": TOO_MUCH}))
     }
 
     /// A variable as JSON.
@@ -31,7 +32,7 @@ impl Given {
     pub(super) fn variable(&self, name: &str) -> Result<String, String> {
         let Some(value) = self.vars.get(name) else { return Ok("null".to_owned()) };
         match inexact(value) {
-            None => Ok(value.to_string()),
+            None => Ok(json_text(value)),
             Some(number) => Err(format!(
                 "variable `{name}` has the whole number {number}, which JavaScript cannot hold exactly: write it as a text, or let \
                  an `assigner` work with it"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::Error;
+use convoke_core::{Error, sort_keys};
 use serde_json::{Map, Value};
 
 use crate::pack::composition::{NoValue, NotANumber, Predicate, Step, resolved};
@@ -83,8 +83,13 @@ impl Board {
         }
     }
 
+    /// A value with its references resolved, one after the other by the names of their fields, however `serde_json` was built.
     pub(super) fn resolved(&self, value: &Value) -> Result<Value, Error> {
-        resolved(value, &|path| self.look(path)).map_err(Error::permanent)
+        let mut written = value.clone();
+        sort_keys(&mut written);
+        let mut resolved = resolved(&written, &|path| self.look(path)).map_err(Error::permanent)?;
+        sort_keys(&mut resolved);
+        Ok(resolved)
     }
 
     pub(super) fn resolved_fields(&self, fields: &Map<String, Value>) -> Result<Value, Error> {
