@@ -39,20 +39,18 @@ impl PackDefinition {
         skills: PackSkills,
         findings: &[Finding],
     ) -> Self {
-        let chooses =
-            pack.workflow().is_none() && pack.entry().is_none() && pack.only_composition().is_none();
-        let inputs = outline::inputs(&pack).into_iter().map(|input| {
-            let ty = match input["type"].as_str() {
-                Some("number") => Type::Number,
-                Some("integer") => Type::Int,
-                Some("boolean") => Type::Bool,
-                Some("object" | "array") => Type::Json,
+        let chooses = pack.chooses_prompt();
+        let inputs = pack.inputs().into_iter().map(|input| {
+            let ty = match input.ty {
+                "number" => Type::Number,
+                "integer" => Type::Int,
+                "boolean" => Type::Bool,
+                "object" | "array" => Type::Json,
                 _ => Type::String,
             };
-            let default = input.get("default").cloned();
             // Which of them there must be depends on the prompt.
-            let default = if chooses { default.or(Some(Value::Null)) } else { default };
-            Input::new(input["name"].as_str().unwrap_or_default(), ty, default)
+            let default = if chooses { input.default.or(Some(Value::Null)) } else { input.default };
+            Input::new(input.name, ty, default)
         });
         let mut inputs: Vec<Input> = inputs.collect();
         let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
@@ -237,10 +235,10 @@ impl Definition for PackDefinition {
         let chosen = self.reserved.iter().filter_map(|name| Some((*name, given.remove(*name)?)));
         let chosen: Map<String, Value> = chosen.map(|(name, value)| (name.to_owned(), value)).collect();
         let violations = violations(&self.pack, &given, chosen.get(PROMPT).and_then(Value::as_str), "");
-        // What is not given, or of another name or type, is told by whoever knows the inputs.
+        // What is not given, or of another name, is told by whoever knows the inputs; what is empty or of another JSON type is not.
         let is_own = |violation: &Violation| {
-            let is_empty = violation.wrong == Wrong::Missing && given.contains_key(&violation.variable);
-            violation.is_about_value() || is_empty
+            let is_given = given.contains_key(&violation.variable);
+            violation.is_about_value() || is_given && !matches!(violation.wrong, Wrong::Unknown { .. })
         };
         let own = violations.into_iter().filter(is_own);
         let is_silent = |words: &&str| words.trim().is_empty() && self.is_for_a_model(&chosen);
