@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::beside::ToolWorkflow;
 use super::skills::PackSkills;
-use super::{COMPOSITION, MEMORY, MESSAGE, PROMPT, STATE, evaluated, way};
+use super::{COMPOSITION, EVERY_EVENT, MEMORY, MESSAGE, PROMPT, STATE, evaluated, way};
 use crate::definition::{Definition, EquippedDefinition};
 use crate::nested::tool_of;
 
@@ -262,7 +262,14 @@ impl Definition for PackDefinition {
     }
 
     fn vocabulary(&self) -> Vocabulary {
-        evaluated::vocabulary(&self.pack)
+        let skills = self.skills.names().map(str::to_owned);
+        Vocabulary { skills: Some(skills.collect()), ..evaluated::vocabulary(&self.pack) }
+    }
+
+    fn hearing(&self, events: &[&str], values: &mut Values) {
+        if evaluated::vocabulary(&self.pack).model_events.iter().any(|own| events.contains(&&**own)) {
+            values.set(EVERY_EVENT, true);
+        }
     }
 
     fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {
@@ -319,6 +326,7 @@ impl EquippedDefinition for EquippedPack {
         let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
         let (entry, memory) = (taken(STATE), taken(MEMORY));
         let prompt = taken(PROMPT);
+        let hears_every_event = variables.remove(EVERY_EVENT).is_some();
         if let Some(name) = &function {
             self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
         }
@@ -349,6 +357,7 @@ impl EquippedDefinition for EquippedPack {
         state.variables = variables;
         (state.opening, state.function) = (opening, function);
         (state.entry, state.memory, state.prompt) = (entry, memory, prompt);
+        state.hears_every_event = hears_every_event;
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }
