@@ -473,7 +473,7 @@ fn two_prompts(first: Value, second: Value) -> Value {
 
 fn who(ty: &str, more: Value) -> Value {
     let mut variable = json!({"name": "who", "type": ty, "required": false});
-    variable.as_object_mut().unwrap().extend(object(more));
+    variable.as_object_mut().expect("an object").extend(object(more));
     json!([variable])
 }
 
@@ -505,7 +505,7 @@ fn types_and_defaults_of_a_variable_that_contradict_each_other_are_told_with_bot
     let pack = two_prompts(who("number", json!({})), who("string", json!({})));
     assert_eq!(errors(&pack), ["conflicting-types"]);
     let found = findings(&pack);
-    let found = found.iter().find(|finding| finding.code == "conflicting-types").unwrap();
+    let found = found.iter().find(|finding| finding.code == "conflicting-types").expect("it is found");
     assert_eq!(found.path, "/prompts/other/variables/0/type");
     assert!(
         found.message.contains("string here and of type number at /prompts/chat/variables/0"),
@@ -518,6 +518,6 @@ fn types_and_defaults_of_a_variable_that_contradict_each_other_are_told_with_bot
     assert!(warnings(&two_prompts(who("number", json!({})), who("integer", json!({})))).is_empty());
     // Where only one of them is talked with, each has what it wants.
     let mut either = pack;
-    either.as_object_mut().unwrap().remove("workflow");
+    either.as_object_mut().expect("an object").remove("workflow");
     assert_eq!(json!(valid(&either).inputs())[0]["type"], "string");
 }
