@@ -82,6 +82,15 @@ pub enum Check {
     },
     /// None of these tools was called.
     ToolsNotCalled(Vec<String>),
+    /// Each of these skills was taken up so often.
+    SkillsUsed {
+        /// The skills.
+        skills: Vec<String>,
+        /// How often at least.
+        least: u64,
+    },
+    /// None of these skills was taken up.
+    SkillsNotUsed(Vec<String>),
     /// This tool was called with these arguments, among others.
     CalledWith {
         /// The tool.

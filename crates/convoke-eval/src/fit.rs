@@ -17,10 +17,11 @@ impl Scenario {
             let finding = Finding::error("no-turns", &turn.path, "nobody takes turns in a run of this file");
             findings.push(finding.help("give it `inputs`, and assert what it comes to in `assertions`"));
         }
+        let events = [&known.events[..], &known.model_events[..]].concat();
         for turn in &self.turns {
             if let TurnInput::Event { event, .. } = &turn.input {
                 let path = child(&turn.path, "event");
-                findings.extend(unknown("event that is waited for", event, &known.events, &path));
+                findings.extend(unknown("event", event, &events, &path));
             }
             findings.extend(turn.assertions.iter().flat_map(|assertion| misfit(assertion, known)));
         }
@@ -95,6 +96,13 @@ fn misfit(assertion: &Assertion, known: &Vocabulary) -> Vec<Finding> {
             // A branch may lead nowhere.
             let target = Some(("step", target, &known.steps[..])).filter(|(_, name, _)| *name != NOWHERE);
             [("branch", branch, &known.branches[..])].into_iter().chain(target).collect()
+        }
+        Check::SkillsUsed { skills, .. } | Check::SkillsNotUsed(skills) => {
+            let known = known.skills.as_deref();
+            known
+                .into_iter()
+                .flat_map(|known| skills.iter().map(move |skill| ("skill", skill, known)))
+                .collect()
         }
         Check::CompositionOutput(_) if known.steps.is_empty() => {
             let finding = Finding::error("no-composition", path, "a run of this file has no composition");

@@ -42,6 +42,8 @@ pub(crate) enum Form {
     ToolAccess,
     ToolsCalled,
     ToolsNotCalled,
+    SkillsUsed,
+    SkillsNotUsed,
     CalledWith,
     CallCount,
     CallSequence,
@@ -67,6 +69,8 @@ const LENGTHS: &[&str] =
     &["max", "min", "max_characters", "min_characters", "max_chars", "min_chars", "max_length", "min_length"];
 const TOOLS: &[&str] = &["tools", "tool_names", "tool_name", "agents", "agent_names"];
 const CALLED: &[&str] = &["tools", "tool_names", "tool_name", "agents", "agent_names", "min_calls"];
+pub(crate) const SKILLS: &[&str] = &["skills", "skill_names"];
+const SKILLS_USED: &[&str] = &["skills", "skill_names", "min_calls"];
 const ARGUMENTS: &[&str] = &["tool_name", "expected_args", "required_args", "args", "args_match"];
 const CEILINGS: &[&str] = &[
     "max_cost",
@@ -128,6 +132,8 @@ pub(crate) static KINDS: &[Kind] = &[
     events(&["workflow_tool_access"], &["rules"], Form::ToolAccess),
     events(&["tools_called", "tool_called", "agent_invoked"], CALLED, Form::ToolsCalled),
     events(&["tools_not_called", "tool_not_called", "agent_not_invoked"], TOOLS, Form::ToolsNotCalled),
+    events(&["skill_activated"], SKILLS_USED, Form::SkillsUsed),
+    events(&["skill_not_activated"], SKILLS, Form::SkillsNotUsed),
     events(&["tool_calls_with_args", "tool_args"], ARGUMENTS, Form::CalledWith),
     events(&["tool_call_count"], &["tool", "min", "max"], Form::CallCount),
     events(&["tool_call_sequence"], &["sequence"], Form::CallSequence),

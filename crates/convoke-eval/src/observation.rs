@@ -28,6 +28,8 @@ pub struct Vocabulary {
     pub states: Vec<String>,
     /// The events that others may send.
     pub events: Vec<String>,
+    /// The events of states that only a model moves on from, which a scenario may send all the same.
+    pub model_events: Vec<String>,
     /// Its artifacts.
     pub artifacts: Vec<String>,
     /// Its outputs, if they are known before it is run.
@@ -38,6 +40,8 @@ pub struct Vocabulary {
     pub tools: Vec<String>,
     /// The kinds of rules that it has for what is said.
     pub rules: Vec<String>,
+    /// Its skills, if it says which there are.
+    pub skills: Option<Vec<String>>,
     /// The steps of its compositions.
     pub steps: Vec<String>,
     /// Those of them that are branches.
@@ -123,6 +127,19 @@ pub struct ObservedCall {
     pub failed: bool,
     /// Whether it was not made: refused by a rule or a person, of a tool that is not there, or with arguments that do not fit.
     pub refused: bool,
+}
+
+/// The tool that takes up a skill.
+pub(crate) const USE_SKILL: &str = "use_skill";
+
+impl ObservedCall {
+    /// The skill that it took up, if it did: a file of one may be read before.
+    #[must_use]
+    pub fn skill(&self) -> Option<&str> {
+        let file = self.arguments["file"].as_str().unwrap_or_default();
+        let took_up = self.tool == USE_SKILL && !self.refused && !self.failed && file.is_empty();
+        self.arguments["name"].as_str().filter(|_| took_up)
+    }
 }
 
 /// The usage of a run.

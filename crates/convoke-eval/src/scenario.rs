@@ -6,6 +6,13 @@ use convoke_core::json_text;
 use serde_json::{Map, Value, json};
 
 use crate::assertion::Assertion;
+use crate::observation::USE_SKILL;
+
+/// The tool of PromptKit that takes up a skill.
+pub(crate) const ACTIVATE: &str = "skill__activate";
+
+/// The tool of PromptKit that reads a file of a skill.
+const READ_RESOURCE: &str = "skill__read_resource";
 
 /// A scenario: what a run is given, and what must hold then.
 #[derive(Debug, Clone)]
@@ -75,6 +82,8 @@ pub enum Script {
         replies: Vec<Value>,
         /// What is said when there are no more.
         default: Option<Value>,
+        /// Whether it is no failure if some are left: lists of PromptKit go on after the end of a workflow.
+        may_be_left: bool,
     },
     /// Rules of a scripted model.
     Rules(Vec<Value>),
@@ -87,8 +96,8 @@ impl ModelSource {
         let Self::Scripted { script, price } = self else { return None };
         let rules: Vec<Value> = match script {
             Script::Rules(rules) => rules.clone(),
-            Script::Replies { replies, default } => {
-                let once = |reply: &Value| json!({"reply": reply, "once": true});
+            Script::Replies { replies, default, .. } => {
+                let once = |reply: &Value| json!({"reply": with_own_names(reply), "once": true});
                 let last = match default {
                     Some(default) => json!({"reply": default}),
                     None => {
@@ -120,6 +129,12 @@ impl ModelSource {
         }
     }
 
+    /// Returns whether it is a failure that replies of its list are left.
+    #[must_use]
+    pub fn must_be_used_up(&self) -> bool {
+        !matches!(self, Self::Scripted { script: Script::Replies { may_be_left: true, .. }, .. })
+    }
+
     /// Returns whether its replies are written down by hand.
     #[must_use]
     pub fn is_scripted(&self) -> bool {
@@ -136,6 +151,21 @@ fn after(replies: &[Value], given: usize) -> &[Value] {
         Some(None) => &[],
         Some(Some((number, _))) => &replies[number + 1..],
     }
+}
+
+/// A reply with the calls of PromptKit's tools for skills as calls of ours.
+fn with_own_names(reply: &Value) -> Value {
+    let mut reply = reply.clone();
+    for call in reply.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+        let given = |name: &str| call["arguments"].get(name).cloned();
+        let arguments = match call["name"].as_str() {
+            Some(ACTIVATE) => json!({"name": given("name").or_else(|| given("skill"))}),
+            Some(READ_RESOURCE) => json!({"name": given("skill_name"), "file": given("path")}),
+            _ => continue,
+        };
+        (call["name"], call["arguments"]) = (USE_SKILL.into(), arguments);
+    }
+    reply
 }
 
 /// Whether a reply of a script is none: the call fails, or never ends.
@@ -183,6 +213,14 @@ pub struct ToolAnswer {
 }
 
 impl Scenario {
+    /// The events that others send in its turns.
+    pub fn events(&self) -> impl Iterator<Item = &str> {
+        self.turns.iter().filter_map(|turn| match &turn.input {
+            TurnInput::Event { event, .. } => Some(event.as_str()),
+            TurnInput::Words(_) => None,
+        })
+    }
+
     /// Returns what a tool gives for a call with these arguments.
     #[must_use]
     pub fn tool_answer(&self, tool: &str, arguments: &Value) -> Option<&ToolAnswer> {

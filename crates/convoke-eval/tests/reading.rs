@@ -168,7 +168,8 @@ fn every_name_that_must_exist_is_looked_for() {
         turns: true,
         states: names(&["open", "closed"]),
         client_tools: names(&["look_up"]),
-        tools: names(&["a2a__writer"]),
+        tools: names(&["a2a__writer", "use_skill"]),
+        skills: Some(names(&["refunds"])),
         rules: names(&["banned_words"]),
         steps: names(&["classify", "route", "all"]),
         branches: names(&["route"]),
@@ -213,6 +214,14 @@ fn every_name_that_must_exist_is_looked_for() {
         (
             "{type: workflow_tool_access, params: {rules: [{state: open, allowed: [look_up]}]}}",
             "{type: workflow_tool_access, params: {rules: [{state: open, allowed: [look_ups]}]}}",
+        ),
+        (
+            "{type: skill_activated, params: {skill_names: [refunds]}}",
+            "{type: skill_not_activated, params: {skills: [refund]}}",
+        ),
+        (
+            "{type: tools_called, params: {tools: [skill__activate]}}",
+            "{type: tools_called, params: {tools: [use_skil]}}",
         ),
         (
             "{type: workflow_complete, when: {tool_called: look_up}}",
@@ -350,6 +359,33 @@ fn replies_that_are_left_over_are_known_and_faults_are_none() {
     let script: serde_json::Value =
         serde_json::from_str(&model.script("m", 2).unwrap_or_default()).expect("JSON");
     assert_eq!(script["rule"][0]["reply"], "c", "whoever goes on after two replies is given the third");
+}
+
+#[test]
+fn lists_of_promptkit_may_be_longer_and_call_its_tools_for_skills() {
+    let (replies, findings) = Replies::read(
+        "scenarios:
+  a:
+    turns:
+      1: {tool_calls: [{name: skill__activate, arguments: {skill: refunds}}, {name: look, arguments: {n: 1}}]}
+      2: {tool_calls: [{name: skill__read_resource, arguments: {skill_name: refunds, path: table.md}}]}
+",
+    );
+    let source = replies.unwrap_or_else(|| panic!("{findings:?}")).of("a").expect("replies");
+    assert!(!source.must_be_used_up());
+    let script: serde_json::Value =
+        serde_json::from_str(&source.script("m", 0).unwrap_or_default()).expect("JSON");
+    let calls = |number: usize| script["rule"][number]["reply"]["tool_calls"].clone();
+    assert_eq!(
+        calls(0),
+        json!([{"name": "use_skill", "arguments": {"name": "refunds"}}, {"name": "look", "arguments": {"n": 1}}])
+    );
+    assert_eq!(
+        calls(1),
+        json!([{"name": "use_skill", "arguments": {"name": "refunds", "file": "table.md"}}])
+    );
+    let (own, _) = read(&spec("model: {replies: [a]}"));
+    assert!(own.expect("a scenario").model.expect("a model").must_be_used_up());
 }
 
 #[test]

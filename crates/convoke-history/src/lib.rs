@@ -84,9 +84,12 @@ pub use when::{InvalidWhen, When};
 
 use convoke_core::ask::{Answer, PendingQuestion, QuestionId};
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, Event, RunStatus, StepNote, Timestamp};
+use convoke_core::{EffectKind, Event, RunStatus, Segment, StepNote, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
+
+/// Where people are asked what became of a call that was interrupted, below the call.
+const IN_DOUBT: &str = "in doubt";
 
 /// A stored run, read and put in order.
 #[derive(Debug, Clone)]
@@ -241,10 +244,31 @@ impl History {
     /// run any more. Waits and questions are never in doubt: going on with them does no harm.
     #[must_use]
     pub fn is_in_doubt(&self, effect: &Effect) -> bool {
+        self.record.holder.is_none() && self.may_have_acted(effect)
+    }
+
+    /// Returns whether an effect was begun, has no end, and may have acted by now. A call that is made of effects has not: it goes on
+    /// with them where it was, and so is one made again that waits for the answer to what it asked first.
+    #[must_use]
+    pub fn may_have_acted(&self, effect: &Effect) -> bool {
         effect.status() == EffectStatus::Begun
             && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
             && effect.generation == self.record.generation.number
-            && self.record.holder.is_none()
+            && !self.goes_on_within(effect)
+    }
+
+    fn goes_on_within(&self, call: &Effect) -> bool {
+        let is_within = |other: &&Effect| {
+            other.generation == call.generation && other.path != call.path && other.path.is_within(&call.path)
+        };
+        // What became of a call that was interrupted is asked below it, too.
+        let is_about_it =
+            |other: &&Effect| other.path.segments().any(|part| Segment::of(part).written() == IN_DOUBT);
+        let mut within = self.effects.iter().filter(is_within).filter(|other| !is_about_it(other)).peekable();
+        let asks_first = within
+            .peek()
+            .is_some_and(|first| first.kind == EffectKind::Ask && first.status() == EffectStatus::Begun);
+        asks_first || within.any(|other| other.kind != EffectKind::Ask)
     }
 
     /// Returns the answers that came to a question and that the run ended before it went on with, in the order they came.

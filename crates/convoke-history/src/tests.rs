@@ -166,6 +166,33 @@ fn a_call_without_an_end_is_in_doubt_only_if_nobody_holds_the_run() {
 }
 
 #[test]
+fn a_call_that_is_made_of_effects_goes_on_with_them_and_is_not_in_doubt() {
+    let in_doubt = |below: &[(&str, EffectKind, bool)]| {
+        let mut journal = Journal::default();
+        journal.begin_tool(("main/a2a__mem", 0), "a2a__mem");
+        let asked = || json!(Question::text("?"));
+        for (number, (path, kind, has_ended)) in (0..).zip(below) {
+            journal.add((path, number), *kind, Phase::Started, Some(asked()), None);
+            if *has_ended {
+                journal.add((path, number), *kind, Phase::Finished, None, Some(json!({"ok": null})));
+            }
+        }
+        let history = journal.history(record(RunStatus::Suspended));
+        history.is_in_doubt(&history.effects[0])
+    };
+    assert!(in_doubt(&[]) && in_doubt(&[("main/a2a__memory/turn", EffectKind::Receive, false)]));
+    assert!(!in_doubt(&[("main/a2a__mem/mem/wait", EffectKind::Receive, false)]), "it waits for a client");
+    assert!(!in_doubt(&[("main/a2a__mem/mem", EffectKind::Now, true)]), "it is made of effects");
+    assert!(!in_doubt(&[("main/a2a__mem/ask", EffectKind::Ask, false)]), "it waits for a person");
+    // It was allowed something, and may have done it.
+    assert!(in_doubt(&[
+        ("main/a2a__mem/ask", EffectKind::Ask, true),
+        ("main/a2a__mem/ask", EffectKind::Ask, false)
+    ]));
+    assert!(in_doubt(&[("main/a2a__mem/in doubt", EffectKind::Ask, false)]), "that is what is asked");
+}
+
+#[test]
 fn a_failure_that_was_tried_again_is_kept_as_an_earlier_attempt() {
     let mut journal = Journal::default();
     let request = || Some(json!({"name": "charge", "request": 30}));

@@ -153,6 +153,11 @@ pub trait Definition: Send + Sync {
         Err(format!("nothing here is called `{task}` that a run could begin with: leave it out"))
     }
 
+    /// Lets these events be sent in a run that begins with these values wherever its workflow has them, as a caller of PromptKit may.
+    fn hearing(&self, events: &[&str], values: &mut Values) {
+        let _ = (events, values);
+    }
+
     /// What a run came to, for assertions of [scenarios](crate::eval), by the state it ended with.
     fn facts(&self, state: &Value) -> Facts {
         let _ = state;

@@ -278,6 +278,53 @@ async fn promptkit_195_a_step_is_tried_again_as_often_as_it_says() {
     assert_eq!(gives(within, "go").await["all"]["f"], json!({"v": 1}));
 }
 
+#[tokio::test(start_paused = true)]
+async fn listeners_hear_what_a_step_was_given_and_which_attempt_gave_what() {
+    let steps = json!([
+        {"id": "f", "kind": "tool", "tool": "flaky", "args": {"v": "${input.v}"}, "modifiers": {"retry": {"max_attempts": 3}}},
+        ask("a", json!("go on with ${f.output.v}")),
+        {"id": "w", "kind": "prompt", "prompt_task": "chat"},
+    ]);
+    let (world, store) = (World::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let workflow = world.stage(&of(steps), &model()).machine().unwrap().workflow();
+    let runtime = Runtime::builder().shared_store(store).build();
+    let state = MachineState::calling("c", r#"{"v": 1}"#).talk(Talk::Once);
+    let told = |event: convoke_core::Event| match event.kind {
+        convoke_core::EventKind::Custom { name, value } if name.starts_with("composition.step") => {
+            let kind = if name.ends_with("started") { "started" } else { "completed" };
+            Some((kind, value["step_id"].clone(), value["input"].clone(), value["attempt"].clone()))
+        }
+        _ => None,
+    };
+    let mut events = runtime.start(&workflow, state).stream();
+    let (mut heard, mut run) = (Vec::new(), None);
+    while let Some(event) = events.next().await {
+        run = Some(event.run.clone());
+        heard.extend(told(event));
+    }
+    let step = |id: &str, input: Value, attempt: u32| {
+        let about = |kind, attempt| (kind, json!(id), input.clone(), attempt);
+        [about("started", Value::Null), about("completed", json!(attempt))]
+    };
+    let flaky = |attempt| step("f", json!({"v": 1}), attempt);
+    let wanted =
+        [flaky(1), flaky(2), flaky(3), step("a", json!("go on with 1"), 1), step("w", json!({"v": 1}), 1)];
+    assert_eq!(heard, wanted.concat());
+    // Whoever reads the run later is told the same.
+    let mut again = Vec::new();
+    let registry = convoke_core::Registry::new();
+    registry.register(convoke_core::Runner::new(&workflow));
+    let mut later = runtime.subscribe(&registry, run.unwrap(), None);
+    while let Some(event) = later.next().await {
+        let event = event.unwrap();
+        if matches!(event.kind, convoke_core::EventKind::RunEnded(_)) {
+            break;
+        }
+        again.extend(told(event));
+    }
+    assert_eq!(again, heard);
+}
+
 #[tokio::test]
 async fn promptkit_196_what_is_missing_is_null_and_does_not_exist() {
     for (predicate, holds) in [

@@ -457,3 +457,67 @@ fn a_regular_expression_that_is_none_is_explained_in_one_line() {
     let found = findings(&with(&[("/prompts/chat/validators", validators)]));
     assert_eq!(found[0].message, "`pattern` is not a regular expression: unclosed group");
 }
+
+/// A pack whose workflow has two prompts, with these variables.
+fn two_prompts(first: Value, second: Value) -> Value {
+    let states = json!({"a": {"prompt_task": "chat", "on_event": {"Go": "b"}},
+                        "b": {"prompt_task": "other", "terminal": true}});
+    with(&[
+        ("/prompts/chat", prompt("{{who}}")),
+        ("/prompts/chat/variables", first),
+        ("/prompts/other", prompt("{{who}}")),
+        ("/prompts/other/variables", second),
+        ("/workflow", json!({"version": 1, "entry": "a", "states": states})),
+    ])
+}
+
+fn who(ty: &str, more: Value) -> Value {
+    let mut variable = json!({"name": "who", "type": ty, "required": false});
+    variable.as_object_mut().expect("an object").extend(object(more));
+    json!([variable])
+}
+
+#[test]
+fn what_one_prompt_must_be_given_must_be_given_whatever_others_say() {
+    let input = |first: Value, second: Value| {
+        let pack = valid(&two_prompts(first, second));
+        json!(pack.inputs())
+    };
+    let required = |ty: &str| json!([{"name": "who", "type": ty, "required": true}]);
+    let with_default = |ty: &str| who(ty, json!({"default": "dflt"}));
+    assert_eq!(input(with_default("string"), json!([])), required("string"));
+    assert_eq!(input(json!([]), with_default("string")), required("string"));
+    assert_eq!(input(with_default("string"), required("string")), required("string"));
+    // A type is that of those who declare one, and of all of them.
+    assert_eq!(input(json!([]), required("boolean")), required("boolean"));
+    assert_eq!(input(required("number"), required("integer")), required("integer"));
+    let optional =
+        |default: Value| json!([{"name": "who", "type": "string", "required": false, "default": default}]);
+    assert_eq!(input(who("string", json!({})), with_default("string")), optional(json!("dflt")));
+    // A run checks the same.
+    let pack = valid(&two_prompts(with_default("string"), json!([])));
+    let wrong = pack.check_values(&Map::new(), "").err().unwrap_or_default();
+    assert_eq!(wrong.iter().map(ToString::to_string).collect::<Vec<_>>(), ["`who` must be given"]);
+}
+
+#[test]
+fn types_and_defaults_of_a_variable_that_contradict_each_other_are_told_with_both_places() {
+    let pack = two_prompts(who("number", json!({})), who("string", json!({})));
+    assert_eq!(errors(&pack), ["conflicting-types"]);
+    let found = findings(&pack);
+    let found = found.iter().find(|finding| finding.code == "conflicting-types").expect("it is found");
+    assert_eq!(found.path, "/prompts/other/variables/0/type");
+    assert!(
+        found.message.contains("string here and of type number at /prompts/chat/variables/0"),
+        "{}",
+        found.message
+    );
+    let defaults =
+        two_prompts(who("string", json!({"default": "a"})), who("string", json!({"default": "b"})));
+    assert_eq!(warnings(&defaults), ["conflicting-defaults"]);
+    assert!(warnings(&two_prompts(who("number", json!({})), who("integer", json!({})))).is_empty());
+    // Where only one of them is talked with, each has what it wants.
+    let mut either = pack;
+    either.as_object_mut().expect("an object").remove("workflow");
+    assert_eq!(json!(valid(&either).inputs())[0]["type"], "string");
+}

@@ -48,6 +48,71 @@ model:
     assert!(!holds && seen.contains("turn 1: expect_state: the state is wait, not after"), "{seen}");
 }
 
+/// Two states that only their model moves on from, with a skill each.
+const SKILLED: &str = r#"
+id: t
+name: T
+version: 1.0.0
+template_engine: {version: v1, syntax: "{{variable}}"}
+prompts: {p: {id: p, name: P, version: 1.0.0, system_template: P}}
+skills:
+  - {name: refunds, description: Gives back., instructions: Ask first.}
+  - {name: parcels, description: Finds parcels., instructions: Look again.}
+workflow:
+  version: 2
+  entry: intake
+  states:
+    intake: {prompt_task: p, skills: none, on_event: {Bill: billing, Resolve: closed}}
+    billing: {prompt_task: p, orchestration: internal, on_event: {Resolve: closed}}
+    closed: {prompt_task: p, skills: none, terminal: true}
+"#;
+
+#[test]
+fn a_scenario_of_promptkit_sends_events_anywhere_and_looks_at_skills() {
+    let place = Place::empty();
+    place.write("skilled.pack.yaml", SKILLED);
+    place.write(
+        "replies.yaml",
+        "scenarios:
+  a:
+    turns:
+      1: {tool_calls: [{name: workflow__transition, arguments: {event: Bill, context: c}}]}
+      2: I look at bills.
+      3: {tool_calls: [{name: skill__activate, arguments: {name: refunds}}]}
+      4: It is refunded.
+      5: All is well.
+      6: Nobody asks for this.
+",
+    );
+    let spec = |activated: &str| {
+        format!(
+            "turns:
+  - {{role: user, content: I was charged twice.}}
+  - {{role: user, content: Give it back., assertions: [{{type: skill_activated, params: {{skill_names: [{activated}]}}}}]}}
+  - {{type: event, event: Resolve, expect_state: closed}}
+  - {{role: user, content: Thanks!}}
+conversation_assertions:
+  - {{type: skill_not_activated, params: {{skill_names: [parcels]}}}}
+  - {{type: workflow_complete}}"
+        )
+    };
+    let eval = |activated: &str| {
+        let indented: String = spec(activated).lines().map(|line| format!("  {line}\n")).collect();
+        place.write("a.scenario.yaml", format!("kind: Scenario\nmetadata: {{name: a}}\nspec:\n{indented}"));
+        let arguments = ["eval", "skilled.pack.yaml", "a.scenario.yaml", "--replies", "replies.yaml"];
+        let done = place.convoke_with(&arguments, &[("COLUMNS", "200")]);
+        (done.status.success(), format!("{}{}", stdout(&done), stderr(&done)))
+    };
+    let (holds, seen) = eval("refunds");
+    assert!(holds, "{seen}");
+    let left = "of the replies, 1 was not given, the first of them `Nobody asks for this.`";
+    assert!(seen.contains(left), "{seen}");
+    let (holds, seen) = eval("parcels");
+    assert!(!holds && seen.contains("parcels was not taken up; taken up: refunds"), "{seen}");
+    let (holds, seen) = eval("parcel");
+    assert!(!holds && seen.contains("there is no skill `parcel`"), "{seen}");
+}
+
 #[test]
 fn every_assertion_that_does_not_hold_is_in_the_table_with_what_was_wanted() {
     let place = Place::empty();

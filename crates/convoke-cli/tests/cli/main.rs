@@ -36,6 +36,7 @@ mod memory;
 mod model;
 mod observe;
 mod own_packs;
+mod pack_inputs;
 mod pack_limits;
 mod package;
 mod packs;

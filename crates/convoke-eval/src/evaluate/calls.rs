@@ -4,8 +4,8 @@ use convoke_core::json_text;
 
 use super::{listed, shown, texts};
 use crate::assertion::Check;
-use crate::observation::ObservedCall;
-use crate::scenario::contains;
+use crate::observation::{ObservedCall, USE_SKILL};
+use crate::scenario::{ACTIVATE, contains};
 
 /// The calls that were made: one that was refused was wanted only.
 pub(super) fn made(calls: &[ObservedCall]) -> impl Iterator<Item = &ObservedCall> {
@@ -15,9 +15,10 @@ pub(super) fn made(calls: &[ObservedCall]) -> impl Iterator<Item = &ObservedCall
 /// What agents of a pack are called as tools begins like this.
 const AGENT: &str = "a2a__";
 
-/// Whether a call is one of what is called so: a tool, or an agent by its own name.
+/// Whether a call is one of what is called so: a tool, an agent by its own name, or what takes up skills by its name in PromptKit.
 pub(crate) fn is_of(called: &str, name: &str) -> bool {
-    called == name || called.strip_prefix(AGENT) == Some(name)
+    let is_skill = || called == USE_SKILL && name == ACTIVATE;
+    called == name || called.strip_prefix(AGENT) == Some(name) || is_skill()
 }
 
 /// Why what is asserted of calls does not hold.
@@ -41,6 +42,19 @@ pub(super) fn objection(check: &Check, all: &[ObservedCall]) -> Option<String> {
         Check::ToolsNotCalled(tools) => {
             let bad = calls.iter().find(|call| tools.iter().any(|tool| is_of(&call.tool, tool)));
             bad.map(|call| format!("{} was called with {}", call.tool, shown(&json_text(&call.arguments))))
+        }
+        Check::SkillsUsed { skills, least } => {
+            let count = |skill: &str| calls.iter().filter(|call| call.skill() == Some(skill)).count() as u64;
+            let missing: Vec<&str> = texts(skills).filter(|skill| count(skill) < *least).collect();
+            let times = if *least > 1 { format!(" {least} times") } else { String::new() };
+            let used = listed(calls.iter().filter_map(|call| call.skill()));
+            (!missing.is_empty())
+                .then(|| format!("{} was not taken up{times}; taken up: {used}", missing.join(", ")))
+        }
+        Check::SkillsNotUsed(skills) => {
+            let mut used = calls.iter().filter_map(|call| call.skill());
+            used.find(|used| texts(skills).any(|skill| skill == *used))
+                .map(|used| format!("{used} was taken up"))
         }
         Check::CalledWith { tool, arguments, matching } => {
             let own: Vec<&ObservedCall> =

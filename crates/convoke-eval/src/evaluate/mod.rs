@@ -231,10 +231,15 @@ fn objection(check: &Check, view: &View<'_>, subject: &Value) -> Option<String> 
         Check::ToolAccess(rules) => calls::made(&episode.calls).find_map(|call| {
             let own = call.state.as_deref()?;
             let (_, allowed) = rules.iter().find(|(state, _)| state == own)?;
-            unless(allowed.contains(&call.tool), format!("{} was called in {own}", call.tool))
+            unless(
+                allowed.iter().any(|tool| is_of(&call.tool, tool)),
+                format!("{} was called in {own}", call.tool),
+            )
         }),
         Check::ToolsCalled { .. }
         | Check::ToolsNotCalled(_)
+        | Check::SkillsUsed { .. }
+        | Check::SkillsNotUsed(_)
         | Check::CalledWith { .. }
         | Check::CallCount { .. }
         | Check::CallSequence(_)

@@ -52,7 +52,7 @@ impl Replies {
         if own.is_none() && default.is_none() {
             return None;
         }
-        let script = Script::Replies { replies: replies.to_vec(), default };
+        let script = Script::Replies { replies: replies.to_vec(), default, may_be_left: true };
         Some(ModelSource::Scripted { script, price: None })
     }
 }

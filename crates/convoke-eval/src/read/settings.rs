@@ -10,7 +10,7 @@ use super::reader::{Place, Reader};
 use crate::assertion::{Amount, Ceilings, Check, Expected, PartWanted, Words};
 use crate::json_part::JsonPart;
 use crate::judge::JudgeCriteria;
-use crate::kind::{Form, Kind, SCORES};
+use crate::kind::{Form, Kind, SCORES, SKILLS};
 
 /// A pattern that all of these are like is one that every text is like.
 const PROBES: [&str; 10] = ["", "a", "Z", "7", " ", "\n", "!", "é", "漢", "a longer text.\nWith two lines."];
@@ -33,14 +33,14 @@ impl Reader {
             Form::Path => Check::Path(self.one_of(params, &["states"], "[intake, closed]")?),
             Form::ToolAccess => Check::ToolAccess(self.tool_access(params)?),
             Form::ToolsCalled => {
-                let least = params.get("min_calls");
-                let number = least.as_ref().and_then(|least| self.whole(least)).unwrap_or(1);
-                if let Some(least) = least.filter(|_| number == 0) {
-                    let instead = "write `min_calls: 1`, or an assertion of type `tools_not_called`";
-                    self.cannot_fail(&least.path, "every tool is called 0 times or more", instead);
-                }
-                Check::ToolsCalled { tools: self.tools(params)?, least: number }
+                let least = self.least(params, "tool", "tools_not_called");
+                Check::ToolsCalled { tools: self.tools(params)?, least }
             }
+            Form::SkillsUsed => {
+                let least = self.least(params, "skill", "skill_not_activated");
+                Check::SkillsUsed { skills: self.one_of(params, SKILLS, "[refunds]")?, least }
+            }
+            Form::SkillsNotUsed => Check::SkillsNotUsed(self.one_of(params, SKILLS, "[refunds]")?),
             Form::ToolsNotCalled => Check::ToolsNotCalled(self.tools(params)?),
             Form::CalledWith => self.called_with(params)?,
             Form::CallCount => {
@@ -86,6 +86,17 @@ impl Reader {
             }
             Form::Wrapper => return None,
         })
+    }
+
+    /// How often each of these is called at least.
+    fn least(&mut self, params: &Place<'_>, what: &str, otherwise: &str) -> u64 {
+        let least = params.get("min_calls");
+        let number = least.as_ref().and_then(|least| self.whole(least)).unwrap_or(1);
+        if let Some(least) = least.filter(|_| number == 0) {
+            let instead = format!("write `min_calls: 1`, or an assertion of type `{otherwise}`");
+            self.cannot_fail(&least.path, &format!("every {what} is called 0 times or more"), &instead);
+        }
+        number
     }
 
     fn json_path(&mut self, params: &Place<'_>) -> Option<Check> {

@@ -23,7 +23,9 @@ impl Reader {
         }
         let values = |place: Place<'_>| place.items().map(|item| item.value()).collect();
         let script = match (place.get("replies"), place.get("rules"), place.get("cassette")) {
-            (Some(replies), None, None) => Script::Replies { replies: values(replies), default: None },
+            (Some(replies), None, None) => {
+                Script::Replies { replies: values(replies), default: None, may_be_left: false }
+            }
             (None, Some(rules), None) => Script::Rules(values(rules)),
             (None, None, Some(file)) => {
                 self.only_of(place, "price", "a script");

@@ -173,7 +173,8 @@ impl Host {
             let failed = |reason: String| HostError::Scenario { scenario: scenario.name.clone(), reason };
             let inputs = given.inputs(&*definition).map_err(failed)?;
             let inputs = GivenInputs::of_json(&inputs).values_for(&*definition);
-            let inputs = inputs.map_err(|invalid| failed(invalid.problems.join("; ")))?;
+            let mut inputs = inputs.map_err(|invalid| failed(invalid.problems.join("; ")))?;
+            definition.hearing(&scenario.events().collect::<Vec<_>>(), &mut inputs);
             for number in 1..=scenario.trials.unwrap_or(options.repeat).max(1) {
                 let (scenario, inputs) = (Arc::clone(&scenario), inputs.clone());
                 trials.push(self.trial(&loaded, given, scenario, inputs, number, options)?);

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::beside::ToolWorkflow;
 use super::skills::PackSkills;
-use super::{COMPOSITION, MEMORY, MESSAGE, PROMPT, STATE, evaluated, way};
+use super::{COMPOSITION, EVERY_EVENT, MEMORY, MESSAGE, PROMPT, STATE, evaluated, way};
 use crate::definition::{Definition, EquippedDefinition};
 use crate::nested::tool_of;
 
@@ -39,20 +39,18 @@ impl PackDefinition {
         skills: PackSkills,
         findings: &[Finding],
     ) -> Self {
-        let chooses =
-            pack.workflow().is_none() && pack.entry().is_none() && pack.only_composition().is_none();
-        let inputs = outline::inputs(&pack).into_iter().map(|input| {
-            let ty = match input["type"].as_str() {
-                Some("number") => Type::Number,
-                Some("integer") => Type::Int,
-                Some("boolean") => Type::Bool,
-                Some("object" | "array") => Type::Json,
+        let chooses = pack.chooses_prompt();
+        let inputs = pack.inputs().into_iter().map(|input| {
+            let ty = match input.ty {
+                "number" => Type::Number,
+                "integer" => Type::Int,
+                "boolean" => Type::Bool,
+                "object" | "array" => Type::Json,
                 _ => Type::String,
             };
-            let default = input.get("default").cloned();
             // Which of them there must be depends on the prompt.
-            let default = if chooses { default.or(Some(Value::Null)) } else { default };
-            Input::new(input["name"].as_str().unwrap_or_default(), ty, default)
+            let default = if chooses { input.default.or(Some(Value::Null)) } else { input.default };
+            Input::new(input.name, ty, default)
         });
         let mut inputs: Vec<Input> = inputs.collect();
         let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
@@ -237,10 +235,10 @@ impl Definition for PackDefinition {
         let chosen = self.reserved.iter().filter_map(|name| Some((*name, given.remove(*name)?)));
         let chosen: Map<String, Value> = chosen.map(|(name, value)| (name.to_owned(), value)).collect();
         let violations = violations(&self.pack, &given, chosen.get(PROMPT).and_then(Value::as_str), "");
-        // What is not given, or of another name or type, is told by whoever knows the inputs.
+        // What is not given, or of another name, is told by whoever knows the inputs; what is empty or of another JSON type is not.
         let is_own = |violation: &Violation| {
-            let is_empty = violation.wrong == Wrong::Missing && given.contains_key(&violation.variable);
-            violation.is_about_value() || is_empty
+            let is_given = given.contains_key(&violation.variable);
+            violation.is_about_value() || is_given && !matches!(violation.wrong, Wrong::Unknown { .. })
         };
         let own = violations.into_iter().filter(is_own);
         let is_silent = |words: &&str| words.trim().is_empty() && self.is_for_a_model(&chosen);
@@ -264,7 +262,14 @@ impl Definition for PackDefinition {
     }
 
     fn vocabulary(&self) -> Vocabulary {
-        evaluated::vocabulary(&self.pack)
+        let skills = self.skills.names().map(str::to_owned);
+        Vocabulary { skills: Some(skills.collect()), ..evaluated::vocabulary(&self.pack) }
+    }
+
+    fn hearing(&self, events: &[&str], values: &mut Values) {
+        if evaluated::vocabulary(&self.pack).model_events.iter().any(|own| events.contains(&&**own)) {
+            values.set(EVERY_EVENT, true);
+        }
     }
 
     fn beginning_with(&self, task: &str) -> Result<Map<String, Value>, String> {
@@ -321,6 +326,7 @@ impl EquippedDefinition for EquippedPack {
         let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
         let (entry, memory) = (taken(STATE), taken(MEMORY));
         let prompt = taken(PROMPT);
+        let hears_every_event = variables.remove(EVERY_EVENT).is_some();
         if let Some(name) = &function {
             self.stage.check_function(name).map_err(|error| vec![error.to_string()])?;
         }
@@ -351,6 +357,7 @@ impl EquippedDefinition for EquippedPack {
         state.variables = variables;
         (state.opening, state.function) = (opening, function);
         (state.entry, state.memory, state.prompt) = (entry, memory, prompt);
+        state.hears_every_event = hears_every_event;
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
 }

@@ -8,7 +8,7 @@ use convoke_machine::finding::{Finding, child};
 use convoke_machine::pack::composition::{Action, Step};
 use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::{AGENT, CompiledPack};
-use convoke_machine::workflow::{Orchestration, SET_ARTIFACT, Status, TRANSITION};
+use convoke_machine::workflow::{CompiledState, Orchestration, SET_ARTIFACT, Status, TRANSITION};
 use convoke_text::diagnostic::Severity;
 use convoke_text::nearest;
 use serde_json::{Map, Value};
@@ -20,9 +20,12 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
     let model = pack.model();
     let workflow = pack.workflow();
     let states = || workflow.into_iter().flat_map(|workflow| workflow.states());
-    let sent = states().filter(|state| state.orchestration != Orchestration::Internal);
     let of_kind = |is: fn(&Action) -> bool| {
         distinct(steps(pack).iter().filter(|step| is(&step.action)).map(|step| step.id.as_str()))
+    };
+    let of_states = |is: &dyn Fn(&CompiledState) -> bool| {
+        let states = states().filter(|state| is(state) && !state.is_terminal());
+        states.flat_map(|state| state.events().map(ToString::to_string)).collect()
     };
     let own = || pack.entry().map(str::to_owned).into_iter();
     Vocabulary {
@@ -31,7 +34,8 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
             Some(_) => states().map(|state| state.name.to_string()).collect(),
             None => own().chain(pack.only_composition().map(str::to_owned)).collect(),
         },
-        events: sent.flat_map(|state| state.events().map(ToString::to_string)).collect(),
+        events: of_states(&|state| state.orchestration != Orchestration::Internal),
+        model_events: of_states(&|state| state.orchestration == Orchestration::Internal),
         artifacts: workflow
             .into_iter()
             .flat_map(|workflow| workflow.artifacts().map(|artifact| artifact.name.to_string()))
@@ -42,6 +46,7 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
         rules: distinct(
             pack.prompts().values().flat_map(|prompt| &prompt.validators).map(|rule| rule.kind()),
         ),
+        skills: None,
         steps: distinct(steps(pack).iter().map(|step| step.id.as_str())),
         branches: of_kind(|action| matches!(action, Action::Branch { .. })),
         parallels: of_kind(|action| matches!(action, Action::Parallel { .. })),

@@ -38,6 +38,9 @@ pub(crate) const STATE: &str = "state";
 /// The name under which the conversation is remembered, unless a pack has a variable of that name.
 pub(crate) const MEMORY: &str = "memory";
 
+/// Whether others may send the events of every state. No input and no variable is called so.
+pub(crate) const EVERY_EVENT: &str = "every event";
+
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "pack";
 

@@ -2,9 +2,15 @@
 
 use convoke_core::Segment;
 use convoke_history::{Detail, Effect, EffectStatus, History};
-use convoke_machine::conversation::{EARLIER_MAIL, MachineState, Sign, Way};
+use convoke_machine::conversation::{MachineState, ROUTE, Sign, Way};
 use convoke_machine::workflow::{Compiled, Context, TRANSITION};
 use serde_json::Value;
+
+/// The place in which a conversation waits for events.
+const WAIT: &str = "wait";
+
+/// So many parts the path of a call has that a state's own agent made: the conversation, the state, the turn, the tool.
+const OWN_CALL: usize = 4;
 
 /// The way through this workflow; nothing of a run that only ran a composition.
 pub(super) fn taken(compiled: &Compiled, history: &History) -> Option<Way> {
@@ -20,38 +26,48 @@ pub(super) fn taken(compiled: &Compiled, history: &History) -> Option<Way> {
         return Some(Way::of(compiled, &context));
     }
     let here = |effect: &&Effect| effect.generation == history.record.generation.number;
-    let signs = history.effects.iter().filter(here).flat_map(|effect| signs(compiled, effect));
-    Some(Way::read(compiled, &began, signs))
+    let notes = history.notes.iter().filter(here);
+    let routes: Vec<(u64, String)> =
+        notes.filter_map(|note| Some((note.first_seq(), route(note)?))).collect();
+    let routes = routes.iter().map(|(seq, event)| (*seq, Sign::Event(event)));
+    let effects = history.effects.iter().filter(here);
+    let done = effects.flat_map(|effect| signs(compiled, effect).map(|sign| (effect.first_seq(), sign)));
+    let mut signs: Vec<(u64, Sign<'_>)> = done.chain(routes).collect();
+    signs.sort_by_key(|(seq, _)| *seq);
+    Some(Way::read(compiled, &began, signs.into_iter().map(|(_, sign)| sign)))
+}
+
+/// The event that a composition led to, if that is what is noted. What is noted further in is of somebody whom a state turned to.
+fn route(note: &Effect) -> Option<String> {
+    let place = Segment::of(note.path.segments().nth(1)?).name();
+    if place == ROUTE && note.path.segments().count() == 2 { note.choice() } else { None }
 }
 
 /// What an effect says of where the conversation was, and where it went.
-fn signs<'h>(compiled: &Compiled, effect: &'h Effect) -> Vec<Sign<'h>> {
+fn signs<'h>(compiled: &'h Compiled, effect: &'h Effect) -> impl Iterator<Item = Sign<'h>> {
     let is_finished = effect.status() == EffectStatus::Finished && effect.error().is_none();
-    match &effect.current().detail {
-        Detail::Ask { question, .. } => {
-            question.subject["state"].as_str().map(Sign::At).into_iter().collect()
-        }
-        Detail::Receive { channel, .. } if is_finished && !is_passed_over(effect) => {
-            vec![Sign::Event(channel)]
-        }
-        Detail::Tool { tool, arguments, result } if tool == TRANSITION => {
+    let place = effect.path.segments().nth(1).map(|segment| Segment::of(segment).name());
+    let waits = place.as_deref().is_none_or(|place| place == WAIT);
+    let (at, event) = match &effect.current().detail {
+        Detail::Ask { question, .. } if waits => (question.subject["state"].as_str(), None),
+        Detail::Receive { channel, .. } if waits => (None, Some(&**channel).filter(|_| is_finished)),
+        Detail::Tool { tool, arguments, result }
+            if tool == TRANSITION && effect.path.segments().count() == OWN_CALL =>
+        {
             let is_accepted = is_finished && result.as_ref().is_some_and(|result| !result.is_error);
-            let event = arguments["event"].as_str().filter(|_| is_accepted);
-            at(compiled, effect).into_iter().chain(event.map(Sign::Event)).collect()
+            (at(compiled, place), arguments["event"].as_str().filter(|_| is_accepted))
         }
-        Detail::Model { .. } | Detail::Tool { .. } => at(compiled, effect).into_iter().collect(),
-        _ => Vec::new(),
-    }
+        Detail::Model { .. } | Detail::Tool { .. } => (at(compiled, place), None),
+        _ => (None, None),
+    };
+    at.map(Sign::At).into_iter().chain(event.map(Sign::Event))
 }
 
-/// Whether it took mail that was meant for another visit of a state.
-fn is_passed_over(effect: &Effect) -> bool {
-    effect.path.segments().any(|segment| Segment::of(segment).written() == EARLIER_MAIL)
-}
-
-/// The state whose agent performed an effect: what speaks in a state has its name.
-fn at<'h>(compiled: &Compiled, effect: &'h Effect) -> Option<Sign<'h>> {
-    let segment = effect.path.segments().nth(1)?;
-    let name = Segment::of(segment).written();
-    compiled.named(name).map(|_| Sign::At(name))
+/// The state whose agent performed an effect, or the composition that did: what works in a state has its name.
+fn at(compiled: &Compiled, place: Option<String>) -> Option<&str> {
+    let place = place?;
+    compiled.states().find_map(|state| {
+        let names = [Some(&*state.name), state.composition.as_deref()];
+        names.into_iter().flatten().find(|name| **name == *place)
+    })
 }

@@ -3,7 +3,7 @@
 use convoke_core::{Answer, EffectKind};
 use convoke_history::account::{TextBlock, answer_text};
 use convoke_history::lines::{BlockLines, Rich};
-use convoke_history::{Effect, EffectStatus, History, OpenQuestion, Tone, human, text};
+use convoke_history::{Effect, History, OpenQuestion, Tone, human, text};
 
 use super::{StoredRuns, question_body, question_brief};
 
@@ -65,12 +65,7 @@ impl StoredRuns {
 
     /// What was begun and has no end, so that nobody knows whether it acted, and what can be done about it.
     pub(super) fn doubts(&self, history: &History, width: Option<usize>) -> Vec<Rich> {
-        let is_open = |effect: &&Effect| {
-            effect.status() == EffectStatus::Begun
-                && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
-                && effect.generation == history.record.generation.number
-        };
-        let open = history.effects.iter().filter(is_open);
+        let open = history.effects.iter().filter(|effect| history.may_have_acted(effect));
         open.flat_map(|effect| {
             let finding = Rich::new(Tone::Caution, "! ")
                 .with(Tone::Accent, format!("#{} ", effect.current().first_seq()))

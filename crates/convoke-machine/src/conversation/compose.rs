@@ -3,13 +3,16 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use convoke_core::{Bounds, Error, Limits, Message, Role};
+use convoke_core::{Bounds, Error, Limits, Message, Role, StepNote};
 use jiff::Timestamp;
 
 use super::talk::{Session, now};
 use super::turn::Next;
 use crate::pack::template::rendered;
 use crate::workflow::{Act, Command, advance};
+
+/// The place where it is kept which event a composition led to.
+pub const ROUTE: &str = "what follows";
 
 impl Session<'_> {
     /// The composition that the current state runs.
@@ -51,9 +54,21 @@ impl Session<'_> {
         let state = self.machine.compiled.current(&self.context).filter(|state| !state.is_terminal());
         let has = |event: &String| state.is_some_and(|state| state.events().any(|known| **known == **event));
         let Some(event) = events.into_iter().find(has) else { return Ok(Next::End) };
+        self.note_route(&event)?;
         let command = Command::at(now(self.scope).await?, Act::Event(&event));
         let moved = advance(&self.machine.compiled, &mut self.context, command);
         self.moved(moved.map(|events| (events, text))).await
+    }
+
+    /// Keeps which event a composition led to: it follows from what steps gave, and nothing else in the journal says it. A run of an
+    /// earlier build that has gone on from here does without.
+    fn note_route(&self, event: &str) -> Result<(), Error> {
+        let (scope, place) = (self.scope.composing(), self.scope.child(ROUTE));
+        let place = place.composing();
+        if place.kept_note::<String>(StepNote::Route)?.is_none() && scope.has_later_effects() {
+            return Ok(());
+        }
+        place.keep_note(StepNote::Route, &event)
     }
 
     fn words(&self) -> String {

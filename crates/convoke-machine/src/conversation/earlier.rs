@@ -50,7 +50,9 @@ impl Session<'_> {
         entered: Option<&CompiledState>,
     ) -> Result<(), Error> {
         let mut events: Vec<&str> = Vec::new();
-        for event in left.into_iter().chain(entered).flat_map(CompiledState::awaited_events) {
+        for event in
+            left.into_iter().chain(entered).flat_map(|state| state.heard_events(self.state.hears_every_event))
+        {
             if !events.contains(&&**event) {
                 events.push(event);
             }

@@ -42,6 +42,7 @@ pub(crate) use activation::clients_of;
 pub use activation::{Activation, ActivationError, Direction, Refusal, Situation, Stage, Validator};
 pub use announce::CUT_SHORT;
 pub use client::{CLIENT_REFUSED, CLIENT_REQUEST, ClientCall, ClientCalls, ClientResult};
+pub use compose::ROUTE;
 pub use composition::{ComposedWork, InvalidComposition, UnfitValue};
 pub use earlier::{EARLIER_MAIL, EVENT_PASSED_OVER};
 pub use machine::{InvalidMachine, Machine, MachineBuilder, TOOL_RESULTS};

@@ -43,6 +43,9 @@ pub struct MachineState {
     /// The state that the workflow begins in, instead of its first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
+    /// Whether others may send the events of every state, also of those that only a model moves on from.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hears_every_event: bool,
     /// Whether there is more to come.
     pub talk: Talk,
     /// Where the workflow is; nothing before it is opened. A context that was stored is gone on with.

@@ -47,7 +47,7 @@ impl<'a> Session<'a> {
         };
         let machine = other.as_ref().unwrap_or(machine);
         let mut states = machine.compiled.states();
-        let is_by_visit = states.any(|state| state.awaited_events().next().is_some())
+        let is_by_visit = states.any(|known| known.heard_events(state.hears_every_event).next().is_some())
             && scope.version("events belong to a visit", 1..=2)? > 1;
         let has_clients = machine.stage.has_clients();
         let client_rules = if has_clients { scope.version("limits hold for clients", 1..=3)? } else { 1 };

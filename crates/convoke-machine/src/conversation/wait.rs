@@ -13,7 +13,6 @@ use serde_json::json;
 
 use super::state::Talk;
 use super::talk::{Session, TURN};
-use crate::workflow::CompiledState;
 
 /// What came.
 #[derive(Debug)]
@@ -30,8 +29,9 @@ impl Session<'_> {
     /// Waits for what comes next.
     pub(super) async fn arrivals(&mut self, trouble: String) -> Result<VecDeque<Arrival>, Error> {
         let state = self.machine.compiled.current(&self.context);
-        let events: Vec<Arc<str>> =
-            state.into_iter().flat_map(CompiledState::awaited_events).cloned().collect();
+        let every = self.state.hears_every_event;
+        let events = state.into_iter().flat_map(|state| state.heard_events(every));
+        let events: Vec<Arc<str>> = events.cloned().collect();
         let question = (self.state.talk == Talk::Ongoing).then(|| self.question(trouble, &events));
         Ok(match question {
             None if events.is_empty() => [Arrival::Nothing].into(),

@@ -13,9 +13,9 @@ use crate::workflow::{Act, Command, Compiled, Context, advance};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sign<'a> {
-    /// An event that the model asked for or that somebody sent, and that was accepted.
+    /// An event that the model asked for, that somebody sent or that a composition led to, and that was accepted.
     Event(&'a str),
-    /// Something that was done in this state.
+    /// Something that was done in this state, or in a state that runs this composition.
     At(&'a str),
 }
 
@@ -106,13 +106,13 @@ impl Way {
                 Sign::Event(event) => {
                     let _ = advance(compiled, &mut context, Command::at(at, Act::Event(event)));
                 }
-                Sign::At(state) if state == context.current_state() => {}
-                // Nothing in a journal says what the output of a composition led to but what came after it.
-                Sign::At(state) => {
+                Sign::At(name) if is_at(compiled, &context, name) => {}
+                // In a journal of an earlier build only what came after a composition says what that led to.
+                Sign::At(name) => {
                     let led = compiled.available_events(&context).find_map(|event| {
                         let mut next = context.clone();
                         advance(compiled, &mut next, Command::at(at, Act::Event(event))).ok()?;
-                        (next.current_state() == state).then_some(next)
+                        is_at(compiled, &next, name).then_some(next)
                     });
                     context = led.unwrap_or(context);
                 }
@@ -140,6 +140,12 @@ impl Way {
         let taken = self.transitions.iter().filter(|taken| taken.instead_of.iter().any(|name| name == state));
         taken.map(|taken| taken.times).sum()
     }
+}
+
+/// Whether this is the state, or the composition that it runs.
+fn is_at(compiled: &Compiled, context: &Context, name: &str) -> bool {
+    let state = compiled.current(context);
+    state.is_some_and(|state| *state.name == *name || state.composition.as_deref() == Some(name))
 }
 
 /// The states between where an event leads and where it led.

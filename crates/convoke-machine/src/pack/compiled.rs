@@ -46,7 +46,9 @@ impl CompiledPack {
         }
         check::check(&document, &pack, findings);
         let workflow = workflow(&pack, &prompts, findings);
-        Self { document, pack, prompts, workflow, compatibility, schemas: BTreeMap::new() }
+        let pack = Self { document, pack, prompts, workflow, compatibility, schemas: BTreeMap::new() };
+        pack.check_inputs(findings);
+        pack
     }
 
     /// Returns what it says.

@@ -1,7 +1,5 @@
 //! The outline of a pack, for people and for programs: its inputs, its states and where events lead.
 
-use std::collections::BTreeSet;
-
 use convoke_core::Path;
 use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::{Map, Value, json};
@@ -38,38 +36,13 @@ pub fn to_json(pack: &CompiledPack) -> Value {
         "version": model.version,
         "description": model.description,
         "dialects": dialects,
-        "inputs": inputs(pack),
+        "inputs": pack.inputs(),
         "prompts": prompts,
         "tools": model.tools.keys().collect::<Vec<_>>(),
         "workflow": model.workflow,
         "compositions": model.compositions.keys().collect::<Vec<_>>(),
         "agents": pack.agent_cards(),
     })
-}
-
-/// Returns what a pack is given, in the order in which its prompts declare it: those that are used and not declared as well.
-#[must_use]
-pub fn inputs(pack: &CompiledPack) -> Vec<Value> {
-    let (mut inputs, mut known, used) = (Vec::new(), BTreeSet::new(), pack.tasks_in_use());
-    for (_, prompt) in pack.prompts().iter().filter(|(task, _)| used.contains(task.as_str())) {
-        let declared = prompt.variables.iter().map(|variable| {
-            let declared = &variable.declaration;
-            let default = declared.default.clone().or_else(|| (!declared.required).then_some(Value::Null));
-            let is_needed = declared.required && declared.default.is_none();
-            (declared.name.as_str(), declared.ty.as_str(), is_needed, default)
-        });
-        let undeclared = prompt.undeclared().into_iter().map(|name| (name, "string", true, None));
-        for (name, ty, required, default) in declared.chain(undeclared) {
-            if known.insert(name) {
-                let mut input = json!({"name": name, "type": ty, "required": required});
-                if let Some(default) = default {
-                    input["default"] = default;
-                }
-                inputs.push(input);
-            }
-        }
-    }
-    inputs
 }
 
 /// Returns what a pack is made of, to be read.
@@ -92,18 +65,17 @@ pub fn to_text(pack: &CompiledPack) -> String {
         }
     }
     text.push('\n');
-    let inputs = inputs(pack);
+    let inputs = pack.inputs();
     if !inputs.is_empty() {
         text.push_str("\ninputs\n");
     }
     for input in &inputs {
-        let word = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
-        let note = match (input["required"] == true, input.get("default")) {
-            (true, _) => ", must be given".to_owned(),
-            (false, None | Some(Value::Null)) => String::new(),
-            (false, Some(default)) => format!(" = {default}"),
+        let note = match &input.default {
+            None => ", must be given".to_owned(),
+            Some(Value::Null) => String::new(),
+            Some(default) => format!(" = {default}"),
         };
-        text += &format!("  {}: {}{note}\n", word("name"), word("type"));
+        text += &format!("  {}: {}{note}\n", input.name, input.ty);
     }
     match &model.workflow {
         Some(workflow) => self::workflow(workflow, &mut text),

@@ -332,8 +332,13 @@ impl CompiledState {
 
     /// The events that others may send in it.
     pub fn awaited_events(&self) -> impl Iterator<Item = &Arc<str>> {
-        let is_awaited = self.orchestration != Orchestration::Internal && !self.is_terminal();
-        self.events().filter(move |_| is_awaited)
+        self.heard_events(false)
+    }
+
+    /// The same, or every event that leads out of it.
+    pub(crate) fn heard_events(&self, every: bool) -> impl Iterator<Item = &Arc<str>> {
+        let is_heard = (every || self.orchestration != Orchestration::Internal) && !self.is_terminal();
+        self.events().filter(move |_| is_heard)
     }
 
     /// What is wrong with an event that it does not know.

@@ -12,6 +12,7 @@ mod step;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use convoke_agent::AnswerShape;
 use convoke_core::{Bounds, Error, Execution, OutputSchema, Scope, SharedStep, Toolset};
@@ -216,7 +217,15 @@ impl Building<'_> {
     fn step(&self, step: &Step, id: &Arc<str>) -> Result<SharedStep<Board>, Error> {
         let (work, tally) = (self.work(step, id)?, Arc::clone(self.tally));
         let (kind, client_rules) = (step.action.kind(), self.client_rules);
-        let composed = ComposedStep { id: Arc::clone(id), kind, work, tally, client_rules };
+        let input = match &step.action {
+            Action::Prompt { input, .. } | Action::Agent { input, .. } => {
+                Some(input.clone().unwrap_or_else(|| "${input}".into()))
+            }
+            Action::Tool { args, .. } => Some(args.clone().into()),
+            Action::Branch { .. } | Action::Parallel { .. } => None,
+        };
+        let (id, attempts) = (Arc::clone(id), AtomicU64::default());
+        let composed = ComposedStep { id, kind, input, attempts, work, tally, client_rules };
         let attempts = step.modifiers.retry.and_then(|retry| retry.max_attempts).unwrap_or(1).max(1);
         Ok(match attempts {
             1 => Arc::new(composed),

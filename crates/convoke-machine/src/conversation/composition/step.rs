@@ -39,6 +39,10 @@ pub(in crate::conversation) struct Tally {
 pub(super) struct ComposedStep {
     pub(super) id: Arc<str>,
     pub(super) kind: &'static str,
+    /// What it is given, for listeners; nothing for steps that only lead on.
+    pub(super) input: Option<Value>,
+    /// How often it was begun.
+    pub(super) attempts: AtomicU64,
     pub(super) work: Work,
     pub(super) tally: Arc<Tally>,
     /// Which rules hold for what clients execute.
@@ -303,8 +307,11 @@ impl Step<Board> for ComposedStep {
 
     fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let mut about = json!({"step_id": self.id, "kind": self.kind});
+            // What refers to nothing fails the step, and says so.
+            let input = self.input.as_ref().and_then(|input| board.resolved(input).ok());
+            let mut about = json!({"step_id": self.id, "kind": self.kind, "input": input});
             tell(scope, "composition.step.started", about.clone()).await;
+            about["attempt"] = (self.attempts.fetch_add(1, Ordering::Relaxed) + 1).into();
             let ended = self.work(scope, board).await;
             match &ended {
                 Ok(()) => about["output"] = board.output(&self.id).cloned().unwrap_or_default(),
