@@ -81,11 +81,7 @@ impl ComposedWork {
             return Err(InvalidComposition::MissingSchema { composition, file });
         }
         let is_known = |tool: &String| tools.get(tool).is_some();
-        let nested = |step: &'_ Step| match &step.action {
-            Action::Parallel { branches, .. } => branches.clone(),
-            _ => vec![step.clone()],
-        };
-        for step in composition.steps.iter().flat_map(nested) {
+        for step in composition.steps.iter().flat_map(calling) {
             let missing = match &step.action {
                 Action::Tool { tool, .. } => Some(tool).filter(|tool| !is_known(tool)),
                 Action::Agent { tools: Some(tools), .. } => tools.iter().find(|tool| !is_known(tool)),
@@ -101,6 +97,18 @@ impl ComposedWork {
             composition: Arc::new(composition.clone()),
             tools: tools.clone(),
             schemas: Arc::new(schemas.clone()),
+        })
+    }
+
+    /// Whether a step may have to wait for what a client sends.
+    pub(super) fn waits_for_clients(&self) -> bool {
+        let is_client = |name: &String| {
+            self.tools.get(name).is_some_and(|tool| tool.spec().execution == Execution::Client)
+        };
+        self.composition.steps.iter().flat_map(calling).any(|step| match &step.action {
+            Action::Tool { tool, .. } => is_client(tool),
+            Action::Agent { tools, .. } => tools.iter().flatten().any(is_client),
+            _ => false,
         })
     }
 
@@ -286,6 +294,14 @@ impl Building<'_> {
         });
         let shape = shape.transpose().map_err(Error::failed)?;
         Ok(Asked { activation, input: input.clone(), shape })
+    }
+}
+
+/// A step, or the steps that it runs beside each other.
+fn calling(step: &Step) -> Vec<Step> {
+    match &step.action {
+        Action::Parallel { branches, .. } => branches.clone(),
+        _ => vec![step.clone()],
     }
 }
 
