@@ -49,7 +49,7 @@ impl Session<'_> {
                 let at = self.now().await?;
                 // The limit that a composition has as a whole counts everything.
                 let since = if matches!(error.root(), Error::TimedOut(_)) {
-                    self.waited - waited
+                    self.waited.saturating_sub(waited)
                 } else {
                     Duration::ZERO
                 };

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use convoke_agent::{Approval, FunctionTool};
-use convoke_core::{Answer, Error, Fork, RunStatus, Toolset};
+use convoke_core::store::{Batch, NewRun};
+use convoke_core::{Answer, Entry, Error, Fork, RunId, RunStatus, Toolset};
 use convoke_machine::conversation::{Machine, MachineState, Situation};
 use convoke_machine::workflow::Status;
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -138,4 +139,54 @@ async fn the_time_in_which_a_person_is_asked_does_not_count_neither_between_turn
     assert_eq!((talk.status, talk.state.last.as_deref()), (RunStatus::Suspended, Some("Paid.")));
     assert_eq!(paid.load(Ordering::Relaxed), 1);
     home.is_told_alike(&talk.run).await;
+}
+
+/// The same run as an earlier build would have begun it, killed before it decided what no earlier build did.
+async fn of_an_earlier_build(home: &Home, run: &RunId) -> RunId {
+    let record = home.store.run(run).await.unwrap().unwrap();
+    let entries = home.store.entries(run, 1, usize::MAX).await.unwrap();
+    let is_earlier = |entry: &Entry| !entry.path.as_str().contains("version of a budget");
+    let begun = entries.into_iter().take_while(|entry| !entry.path.as_str().contains("calls used up"));
+    let kept = begun.filter(is_earlier).zip(1..).map(|(entry, seq)| Entry { seq, ..entry });
+    let past = Batch { entries: kept.collect(), ..Batch::default() };
+    let new = NewRun {
+        id: "earlier".parse().unwrap(),
+        workflow: record.workflow,
+        version: record.version,
+        input: record.input,
+        outline: record.outline,
+        launch: record.launch,
+        seed: record.seed,
+        forked_from: None,
+        past,
+    };
+    let lease = home.store.create(new).await.unwrap();
+    home.store.release(&lease);
+    lease.run
+}
+
+#[tokio::test]
+async fn a_run_of_an_earlier_build_counts_time_as_it_did() {
+    let mut workflow = timed(support());
+    workflow["states"]["specialist"]["orchestration"] = json!("external");
+    let model =
+        ScriptedModel::builder().when(in_state("intake"), transition("Escalate", "")).otherwise("I wait.").build();
+    let home = Home::new(workflow, model);
+    let talk = home.start(MachineState::saying("a refund")).await;
+    let run = of_an_earlier_build(&home, &talk.run).await;
+    tokio::time::sleep(LONGER).await;
+    let done = home.send(&run, "Resolve", Value::Null).await.completed().unwrap();
+    assert_eq!(done.status, Status::BudgetExhausted);
+    home.is_told_alike(&run).await;
+}
+
+#[tokio::test]
+async fn a_run_of_an_earlier_build_that_was_refused_a_call_ends_at_the_next_one() {
+    let (home, looked) = limited(1, wants_one_more());
+    let first = home.start(MachineState::saying("look")).await;
+    let run = of_an_earlier_build(&home, &first.run).await;
+    let done = home.resume(&run).await.completed().unwrap();
+    assert_eq!((done.status, done.last.as_deref()), (Status::BudgetExhausted, Some("I cannot move on.")));
+    assert_eq!(looked.load(Ordering::Relaxed), 1);
+    home.is_told_alike(&run).await;
 }
