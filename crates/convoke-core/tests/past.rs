@@ -81,11 +81,7 @@ async fn how_long_a_scope_has_waited_follows_from_its_journal_also_when_it_is_to
             let after = scope.now().await?;
             let waited = |until| scope.composing().time_waited(until);
             let nobody = scope.child("nobody");
-            seen.lock().unwrap().push([
-                waited(before),
-                waited(after),
-                nobody.composing().time_waited(after),
-            ]);
+            seen.lock().unwrap().push([waited(before), waited(after), nobody.composing().time_waited(after)]);
             Ok(())
         })
     });

@@ -169,8 +169,10 @@ async fn of_an_earlier_build(home: &Home, run: &RunId) -> RunId {
 async fn a_run_of_an_earlier_build_counts_time_as_it_did() {
     let mut workflow = timed(support());
     workflow["states"]["specialist"]["orchestration"] = json!("external");
-    let model =
-        ScriptedModel::builder().when(in_state("intake"), transition("Escalate", "")).otherwise("I wait.").build();
+    let model = ScriptedModel::builder()
+        .when(in_state("intake"), transition("Escalate", ""))
+        .otherwise("I wait.")
+        .build();
     let home = Home::new(workflow, model);
     let talk = home.start(MachineState::saying("a refund")).await;
     let run = of_an_earlier_build(&home, &talk.run).await;
