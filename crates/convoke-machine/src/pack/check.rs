@@ -206,9 +206,10 @@ fn events(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
             let place = document.name_place_of(&path);
             let shown = convoke_text::one_line_of(event, 40);
             let message = format!("nobody can send event `{shown}` to state `{name}`: {why}");
-            let finding =
+            let mut finding =
                 Finding::error("bad-event-name", path, message).help("write a name like `NeedsReview`");
-            findings.push(Finding { place, ..finding });
+            finding.place = place;
+            findings.push(finding);
         }
     }
 }
