@@ -26,8 +26,8 @@ mod structured;
 mod tool;
 
 pub use agent::{
-    Agent, AgentBuilder, AgentResult, AgentStop, Approval, Conversation, InvalidAgent, OnRejection,
-    ParallelCalls,
+    Agent, AgentBuilder, AgentResult, AgentStop, AnsweredCall, Approval, Conversation, InvalidAgent,
+    OnRejection, ParallelCalls, answered_calls,
 };
 pub use broker::{AnswerError, QuestionBroker};
 pub use delegate::{AgentTool, Specialist, SpecialistRegistry, WorkflowTool};

@@ -1,9 +1,10 @@
 //! What a scope can know of its own past: whoever decides by what changes from one moment to the next must not decide again.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::common::stored::{Home, echo};
-use convoke_core::{Answer, ComposingScope, Question, RunStatus, Scope, Workflow};
+use convoke_core::{Answer, ComposingScope, EffectKind, Entry, Phase, Question, RunStatus, Scope, Workflow};
 use convoke_steps::task_boxed;
 
 /// What a scope says of itself: past, past here or below, the next is known, has ended, later effects, past of the first, of the
@@ -66,4 +67,36 @@ async fn a_scope_knows_what_happened_in_it_before() {
     let second = [false, true, false, false, false, false, false, false];
     let new = own(false, false, false);
     assert_eq!(after, [own(true, true, true), second, own(true, false, true), new, new]);
+}
+
+#[tokio::test]
+async fn how_long_a_scope_has_waited_follows_from_its_journal_also_when_it_is_told_again() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let looking = Arc::clone(&seen);
+    let step = task_boxed("wait", move |scope, _: &mut u32| {
+        let seen = Arc::clone(&looking);
+        Box::pin(async move {
+            let before = scope.now().await?;
+            scope.child("person").ask(Question::text("Well?")).await?;
+            let after = scope.now().await?;
+            let waited = |until| scope.composing().time_waited(until);
+            let nobody = scope.child("nobody");
+            seen.lock().unwrap().push([waited(before), waited(after), nobody.composing().time_waited(after)]);
+            Ok(())
+        })
+    });
+    let (home, workflow) = (Home::new(echo()), Workflow::new(step));
+    let run = home.start(&workflow, 0).await.run;
+    home.answer(&run, "Well?", Answer::text("well")).await;
+    assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Completed);
+    home.runtime().replay(&workflow, &run).await.unwrap();
+    let entries = home.store().entries(&run, 1, usize::MAX).await.unwrap();
+    let asked = |phase| {
+        let is_asked = |entry: &&Entry| entry.effect == EffectKind::Ask && entry.phase == phase;
+        entries.iter().find(is_asked).unwrap().at
+    };
+    let waited = asked(Phase::Finished).since(asked(Phase::Started));
+    assert!(!waited.is_zero());
+    let seen = seen.lock().unwrap();
+    assert_eq!(*seen, [[Duration::ZERO, waited, Duration::ZERO]; 2]);
 }

@@ -11,6 +11,7 @@
 pub mod conversation;
 pub mod pack;
 pub mod stage;
+mod whole;
 pub mod workflow;
 
 pub use convoke_text::finding;

@@ -637,6 +637,22 @@ async fn an_agent_step_waits_for_the_client_whose_tool_it_names() {
 }
 
 #[tokio::test]
+async fn the_time_in_which_a_client_is_waited_for_does_not_count_for_its_composition() {
+    let mut pack = of(json!([echo("a", json!({}))]));
+    pack["workflow"] = json!({"version": 2, "entry": "s", "engine": {"budget": {"max_wall_time_sec": 1}}, "states": {
+        "s": {"orchestration": "composition", "composition": "c", "on_event": {"Done": "z"}},
+        "z": {"prompt_task": "chat", "terminal": true}}});
+    pack["compositions"]["c"]["engine"] = json!({"on_output": [{"event": "Done"}]});
+    let model = ScriptedModel::builder().otherwise("Goodbye.").build();
+    let desk = Desk::new(PackStage::new(Arc::new(valid(&pack)), Toolset::new(), Some(Arc::new(model))));
+    let waits = desk.start("go").await;
+    assert_eq!(waits.status, RunStatus::Suspended);
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let done = desk.send(&waits.run, "tool_results/a", json!({"content": "here"})).await.completed().unwrap();
+    assert_eq!((done.status, done.last.as_deref()), (Status::Completed, Some("Goodbye.")));
+}
+
+#[tokio::test]
 async fn a_result_that_is_sent_twice_answers_no_later_call_of_an_agent_step() {
     let model = ScriptedModel::builder()
         .when(Match::tool_result_contains("second"), "Both are here.")

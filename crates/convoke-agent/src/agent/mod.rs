@@ -44,6 +44,7 @@ pub use builder::{AgentBuilder, InvalidAgent};
 pub use calls::ParallelCalls;
 pub use conversation::Conversation;
 use on_demand::OnDemand;
+pub use repeats::{AnsweredCall, answered_calls};
 pub use result::{AgentResult, AgentStop};
 
 /// Looks at a turn's number and the model's reply, and says whether to stop there.

@@ -5,8 +5,57 @@
 
 use std::collections::HashMap;
 
-use convoke_core::{Digest, ToolCall, ToolResult};
+use convoke_core::{Digest, Message, ToolCall, ToolResult};
 use serde_json::json;
+
+/// A call in a conversation, and what it was answered.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct AnsweredCall<'a> {
+    /// The call.
+    pub call: &'a ToolCall,
+    /// The answer.
+    pub result: &'a ToolResult,
+    /// Whether the agent did not make it because it repeats itself. That follows from the calls before it: whatever the words of a
+    /// result are, one that was made is none.
+    pub is_refused_repeat: bool,
+}
+
+/// The calls in what an agent said and was answered in one run, those that were answered, for an agent with this
+/// [limit](super::AgentBuilder::repeat_limit).
+pub fn answered_calls<'a>(
+    messages: impl IntoIterator<Item = &'a Message>,
+    repeat_limit: Option<u32>,
+) -> Vec<AnsweredCall<'a>> {
+    let messages: Vec<&Message> = messages.into_iter().collect();
+    // Which calls repeat others takes long to find out; without such an answer nobody asks.
+    let may_have_refused = messages.iter().flat_map(|message| message.results()).any(looks_refused);
+    let mut repeats = Repeats::new(repeat_limit.filter(|_| may_have_refused));
+    let mut answered = Vec::new();
+    for (number, message) in messages.iter().enumerate() {
+        let result_of = |call: &'a ToolCall| {
+            let mut later = messages[number..].iter().flat_map(|message| message.results());
+            later.find(|result| result.call_id == call.id).map(|result| (call, result))
+        };
+        let turn: Vec<_> = message.tool_calls().filter_map(result_of).collect();
+        answered.extend(turn.iter().map(|(call, result)| {
+            let is_refused_repeat =
+                result.is_error && repeats.refusal(call).is_some_and(|refusal| refusal == result.content);
+            AnsweredCall { call, result, is_refused_repeat }
+        }));
+        if !turn.is_empty() {
+            repeats.note(turn.into_iter());
+        }
+    }
+    answered
+}
+
+fn looks_refused(result: &ToolResult) -> bool {
+    result.is_error && result.content.contains(GAVE_THE_SAME)
+}
+
+/// What every refusal says.
+const GAVE_THE_SAME: &str = "times in a row with these arguments and gave the same each time";
 
 /// The calls of the last turn, and how often each has given the same.
 pub(super) struct Repeats {
@@ -31,8 +80,8 @@ impl Repeats {
         let times = self.last_turn.get(&digest(call))?.times;
         (times + 1 >= self.limit?).then(|| {
             format!(
-                "`{}` was called {times} times in a row with these arguments and gave the same each time, so it was not \
-                 called again. Use what you know, call it with other arguments, or do something else.",
+                "`{}` was called {times} {GAVE_THE_SAME}, so it was not called again. Use what \
+                 you know, call it with other arguments, or do something else.",
                 call.name
             )
         })
@@ -74,6 +123,7 @@ fn digest(call: &ToolCall) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use convoke_core::Part;
 
     fn call(query: &str) -> ToolCall {
         ToolCall { id: "c".to_owned(), name: "search".to_owned(), arguments: json!({"query": query}) }
@@ -113,6 +163,36 @@ mod tests {
         assert!(repeats.refusal(&call("a")).is_some());
         repeats.note([(&call("b"), &result("x"))].into_iter());
         assert!(repeats.refusal(&call("a")).is_none());
+    }
+
+    #[test]
+    fn only_a_call_that_the_agent_refused_is_one_and_words_of_a_tool_are_none() {
+        let refusal = {
+            let mut repeats = Repeats::new(Some(4));
+            (0..3).for_each(|_| repeats.note([(&call("a"), &result("nothing"))].into_iter()));
+            repeats.refusal(&call("a")).unwrap()
+        };
+        let turn = |id: usize, result: ToolResult| {
+            let call = ToolCall { id: id.to_string(), ..call("a") };
+            let result = ToolResult { call_id: id.to_string(), ..result };
+            [Message::assistant("").with(Part::ToolCall(call)), Message::tool_results(vec![result])]
+        };
+        let failed = |content: &str| ToolResult { is_error: true, ..result(content) };
+        let refused = |results: [ToolResult; 4]| {
+            let messages: Vec<Message> =
+                results.into_iter().enumerate().flat_map(|(id, result)| turn(id, result)).collect();
+            answered_calls(&messages, Some(4))
+                .iter()
+                .map(|answered| answered.is_refused_repeat)
+                .collect::<Vec<_>>()
+        };
+        let nothing = || result("nothing");
+        assert_eq!(refused([nothing(), nothing(), nothing(), failed(&refusal)]), [false, false, false, true]);
+        assert_eq!(refused([nothing(), nothing(), nothing(), nothing()]), [false; 4]);
+        assert_eq!(
+            refused([failed(&refusal), failed(&refusal), failed("other"), failed(&refusal)]),
+            [false; 4]
+        );
     }
 
     #[test]

@@ -150,6 +150,13 @@ impl ComposingScope<'_> {
         journal.map_or(Duration::ZERO, |journal| journal.index.time_used(self.path()))
     }
 
+    /// Returns how long this scope, and those below it, have waited for people and for mail in this generation of the run, in waits
+    /// that were over by then. From the same instant the same follows in every replay. Without a store nothing is known of it.
+    #[must_use]
+    pub fn time_waited(&self, until: Timestamp) -> Duration {
+        self.journal().map_or(Duration::ZERO, |journal| journal.time_waited(self.path(), until))
+    }
+
     /// Returns whether the journal has the outcome of the effect that is begun next in this very scope: it happened before, whatever else
     /// has happened since.
     #[must_use]

@@ -16,6 +16,7 @@ mod referenced;
 pub(crate) mod replies;
 mod time_used;
 mod totals;
+mod waits;
 mod writer;
 
 pub use call::{FailedCall, RecordedCall, is_priced};

@@ -2,10 +2,12 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 
+use super::waits::Waits;
 use super::{Blob, EffectKind, Entry, JournalIndex, Mailbox, Phase, replies};
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::intercept::Labels;
@@ -89,6 +91,7 @@ struct State {
     next_seq: u64,
     kept: StoredContent,
     last: Option<Ticket>,
+    waits: Waits,
     /// The run has continued: this part of its journal takes nothing more.
     is_over: bool,
 }
@@ -102,7 +105,7 @@ impl RunJournal {
         kept: StoredContent,
     ) -> Self {
         let next_seq = lease.as_ref().map_or(1, |lease| lease.next_seq);
-        let state = State { next_seq, kept, last: None, is_over: false };
+        let state = State { next_seq, kept, last: None, waits: Waits::default(), is_over: false };
         Self { store, index, mailbox, lease, state: Mutex::new(state) }
     }
 
@@ -151,6 +154,11 @@ impl RunJournal {
         self.lock().next_seq - 1
     }
 
+    /// How long was waited for people and for mail at or below a path, in waits that were over by then.
+    pub(crate) fn time_waited(&self, path: &Path, until: Timestamp) -> Duration {
+        self.lock().waits.time(&self.index, path, until)
+    }
+
     /// Takes note of a reply whose entry was appended: a conversation that goes on with it need not store it again.
     pub(crate) fn note_reply(&self, message: &Message) {
         if self.is_live()
@@ -178,6 +186,7 @@ impl RunJournal {
             next_seq: state.next_seq,
             kept: std::mem::take(&mut state.kept),
             last: state.last.take(),
+            waits: Waits::default(),
             is_over: false,
         };
         state.is_over = true;
@@ -265,7 +274,7 @@ impl State {
     fn number(&mut self, draft: Draft<'_>) -> Entry {
         let seq = self.next_seq;
         self.next_seq += 1;
-        Entry {
+        let entry = Entry {
             seq,
             path: draft.path.clone(),
             ordinal: draft.ordinal,
@@ -276,6 +285,8 @@ impl State {
             request: draft.request,
             outcome: draft.outcome,
             labels: draft.labels,
-        }
+        };
+        self.waits.note(&entry);
+        entry
     }
 }

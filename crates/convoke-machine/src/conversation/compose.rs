@@ -1,12 +1,14 @@
 //! A state that runs a composition: its output is what is said, and an event that follows from it moves on.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use convoke_core::{Bounds, Error, Limits, Message, Role, StepNote};
 use jiff::Timestamp;
 
-use super::talk::{Session, now};
+use super::ComposedWork;
+use super::talk::Session;
 use super::turn::Next;
 use crate::pack::template::rendered;
 use crate::workflow::{Act, Command, advance};
@@ -25,9 +27,14 @@ impl Session<'_> {
         let unknown = || Error::permanent(format!("there is no composition `{name}`"));
         let work = self.machine.stage.composition(name).ok_or_else(unknown)?;
         let activate = |task: &str| self.activation(task).map_err(Error::failed);
-        let (words, bounds) = (self.words(), self.bounds(at));
+        let (words, bounds, waited) = (self.words(), self.bounds(at, &work), self.waited);
+        let scope = if bounds.timeout.is_some() {
+            self.scope.clone()
+        } else {
+            self.timed(&Arc::new(self.context.clone()))?
+        };
         let left = self.calls_left().unwrap_or(u64::MAX);
-        let (ended, tally) = work.run(self.scope, &words, &activate, bounds, self.client_rules).await;
+        let (ended, tally) = work.run(&scope, &words, &activate, bounds, self.client_rules).await;
         // Those that were refused were not made.
         let calls = tally.calls.load(Ordering::Relaxed).min(left);
         let counted = Command::at(at, Act::ToolCalls(calls));
@@ -42,8 +49,15 @@ impl Session<'_> {
             Ok(ended) => ended,
             Err(stop) if !goes_on => return Err(stop),
             Err(error) => {
-                let at = now(self.scope).await?;
-                let Err(exhausted) = self.machine.compiled.check_budget(&self.context, at) else {
+                let at = self.now().await?;
+                // The limit that a composition has as a whole counts everything.
+                let since = if matches!(error.root(), Error::TimedOut(_)) {
+                    self.waited.saturating_sub(waited)
+                } else {
+                    Duration::ZERO
+                };
+                let counted = at.checked_add(since).unwrap_or(at);
+                let Err(exhausted) = self.machine.compiled.check_budget(&self.context, counted) else {
                     return Err(error);
                 };
                 return self.moved(Err(exhausted)).await;
@@ -55,7 +69,7 @@ impl Session<'_> {
         let has = |event: &String| state.is_some_and(|state| state.events().any(|known| **known == **event));
         let Some(event) = events.into_iter().find(has) else { return Ok(Next::End) };
         self.note_route(&event)?;
-        let command = Command::at(now(self.scope).await?, Act::Event(&event));
+        let command = Command::at(self.now().await?, Act::Event(&event));
         let moved = advance(&self.machine.compiled, &mut self.context, command);
         self.moved(moved.map(|events| (events, text))).await
     }
@@ -79,12 +93,14 @@ impl Session<'_> {
         said.map(Message::text).unwrap_or_default()
     }
 
-    /// What the workflow's budget leaves.
-    fn bounds(&self, at: Timestamp) -> Bounds {
+    /// What the workflow's budget leaves. Where clients are waited for, which may take days, time is looked at before each call of a
+    /// tool instead.
+    fn bounds(&self, at: Timestamp, work: &ComposedWork) -> Bounds {
         let (budget, context, mut bounds) =
             (self.machine.compiled.budget(), &self.context, Bounds::default());
         let seconds = budget.max_wall_time_sec.map(|limit| limit.saturating_sub(context.elapsed_seconds(at)));
-        bounds.timeout = seconds.map(Duration::from_secs);
+        let is_bounded = self.budget_rules < 2 || !work.waits_for_clients();
+        bounds.timeout = seconds.filter(|_| is_bounded).map(Duration::from_secs);
         bounds.limits = self.calls_left().map(|calls| Limits::default().tool_calls(calls));
         bounds
     }

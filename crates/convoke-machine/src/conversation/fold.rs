@@ -3,7 +3,8 @@
 //! A call that the journal answers is not made again, so nothing may happen in a call. What calls come to is computed from the
 //! messages instead, in call order: while the agent works, to refuse what cannot be, and after it, to let happen what can.
 
-use convoke_core::{Message, ToolCall, ToolResult};
+use convoke_agent::{Agent, AnsweredCall, answered_calls};
+use convoke_core::{Message, ToolCall};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -22,25 +23,21 @@ pub(super) struct Fold<'a> {
     pub(super) events: Vec<WorkflowEvent>,
     /// The events whose transitions were refused, and why.
     pub(super) refused: Vec<(String, String)>,
+    /// Whether there were calls that the budget does not have.
+    pub(super) is_over_budget: bool,
     at: Timestamp,
 }
 
 impl<'a> Fold<'a> {
     pub(super) fn new(compiled: &'a Compiled, context: &Context, at: Timestamp) -> Self {
         let (slot, events, refused) = (TransitionSlot::default(), Vec::new(), Vec::new());
-        Self { compiled, context: context.clone(), slot, events, refused, at }
+        Self { compiled, context: context.clone(), slot, events, refused, is_over_budget: false, at }
     }
 
     /// Takes every call in these messages that has been answered.
     pub(super) fn take_all<'m>(mut self, messages: impl Iterator<Item = &'m Message>) -> Self {
-        let messages: Vec<&Message> = messages.collect();
-        for (number, message) in messages.iter().enumerate() {
-            for call in message.tool_calls() {
-                let mut later = messages[number..].iter().flat_map(|message| message.results());
-                if let Some(result) = later.find(|result| result.call_id == call.id) {
-                    self.take(call, Some(result));
-                }
-            }
+        for answered in answered_calls(messages, Some(Agent::DEFAULT_REPEAT_LIMIT)) {
+            self.take(answered.call, Some(answered));
         }
         self
     }
@@ -64,19 +61,21 @@ impl<'a> Fold<'a> {
     }
 
     /// Takes a call, with its result once there is one. Gives why it is refused.
-    fn take(&mut self, call: &ToolCall, result: Option<&ToolResult>) -> Option<String> {
+    fn take(&mut self, call: &ToolCall, answered: Option<AnsweredCall<'_>>) -> Option<String> {
         if let Some(max) = self.compiled.budget().max_tool_calls
             && self.context.total_tool_calls() >= max
         {
+            self.is_over_budget = true;
             let used = self.context.total_tool_calls();
             return Some(format!("workflow budget exhausted: max_tool_calls {used} reached limit {max}"));
         }
-        if result.is_some_and(is_repeat_notice) {
+        if answered.is_some_and(|answered| answered.is_refused_repeat) {
+            // It was not made, and does not count.
             return None;
         }
         // Counting is never refused.
         let _ = advance(self.compiled, &mut self.context, Command::at(self.at, Act::ToolCalls(1)));
-        let failed = result.is_some_and(|result| result.is_error);
+        let failed = answered.is_some_and(|answered| answered.result.is_error);
         let arguments = arguments_of(&call.arguments);
         let outcome = match call.name.as_str() {
             TRANSITION => {
@@ -105,10 +104,4 @@ impl<'a> Fold<'a> {
         self.events.extend(events);
         Ok(())
     }
-}
-
-/// Whether a call was answered by the agent because it repeats itself: it was not made, and does not count.
-pub(super) fn is_repeat_notice(result: &ToolResult) -> bool {
-    result.is_error
-        && result.content.contains("times in a row with these arguments and gave the same each time")
 }

@@ -1,6 +1,7 @@
 //! The conversation: turns, until the workflow is over or nobody has anything more to say.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use convoke_core::{Error, Message, Scope, json_text};
 use serde_json::Value;
@@ -33,6 +34,11 @@ pub(super) struct Session<'a> {
     /// Which rules hold for what clients execute. In runs of earlier builds clients were asked for whatever models wanted (1), or agents
     /// of compositions were offered their tools in the last step too (2).
     pub(super) client_rules: u32,
+    /// Which rules hold for the budget. In runs of earlier builds (1) the time counted in which somebody was waited for, and calls that
+    /// it does not have were refused without an end.
+    pub(super) budget_rules: u32,
+    /// How long was waited for people, clients and events so far, which the context knows.
+    pub(super) waited: Duration,
 }
 
 impl<'a> Session<'a> {
@@ -51,6 +57,9 @@ impl<'a> Session<'a> {
             && scope.version("events belong to a visit", 1..=2)? > 1;
         let has_clients = machine.stage.has_clients();
         let client_rules = if has_clients { scope.version("limits hold for clients", 1..=3)? } else { 1 };
+        let budget = machine.compiled.budget();
+        let is_limited = budget.max_tool_calls.is_some() || budget.max_wall_time_sec.is_some();
+        let budget_rules = if is_limited { scope.version("a budget ends its workflow", 1..=2)? } else { 2 };
         let context = match state.context.take() {
             Some(context) => {
                 machine.compiled.must_know(&context).map_err(Error::permanent)?;
@@ -80,6 +89,8 @@ impl<'a> Session<'a> {
             opened,
             is_by_visit,
             client_rules,
+            budget_rules,
+            waited: Duration::ZERO,
         };
         let ended = session.talk().await;
         session.keep();
@@ -150,7 +161,7 @@ impl<'a> Session<'a> {
         payload: &Value,
         trouble: &mut String,
     ) -> Result<bool, Error> {
-        let at = now(self.scope).await?;
+        let at = self.now().await?;
         let compiled = &self.machine.compiled;
         match advance(compiled, &mut self.context, Command::at(at, Act::Event(event))) {
             Ok(events) => {
@@ -224,6 +235,38 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// What time it is. What was waited until then does not count against the budget.
+    pub(super) async fn now(&mut self) -> Result<jiff::Timestamp, Error> {
+        let at = now(self.scope).await?;
+        if self.budget_rules > 1 && self.machine.compiled.budget().max_wall_time_sec.is_some() {
+            let waited = waited(self.scope, at);
+            let since = before(at, waited.saturating_sub(self.waited));
+            // Counting is never refused.
+            let _ =
+                advance(&self.machine.compiled, &mut self.context, Command::at(at, Act::Waited { since }));
+            self.waited = waited;
+        }
+        Ok(at)
+    }
+
+    /// Whether the workflow ends because its model wants more calls than its budget has. In runs of earlier builds that was refused, and
+    /// they went on: one that did goes on from there.
+    pub(super) fn ends_without_calls(&self) -> Result<bool, Error> {
+        let place = self.scope.child("calls used up");
+        let mut ends = place.composing().decision::<bool>("whether it ends")?;
+        if let Some(ends) = ends.made() {
+            return Ok(ends);
+        }
+        let scope = self.scope.composing();
+        let may_have_ended = self.budget_rules < 2 && (self.state.talk == Talk::Once || self.awaits_events());
+        ends.make(!may_have_ended && !scope.has_later_effects() && !scope.has_recorded_next())
+    }
+
+    fn awaits_events(&self) -> bool {
+        let state = self.machine.compiled.current(&self.context);
+        state.is_some_and(|state| state.awaited_events().next().is_some())
+    }
+
     /// Whether the workflow is over, after telling so.
     async fn is_over(&mut self) -> bool {
         let status = self.machine.compiled.status(&self.context);
@@ -258,6 +301,16 @@ impl<'a> Session<'a> {
 pub(super) async fn now(scope: &Scope) -> Result<jiff::Timestamp, Error> {
     let micros = scope.now().await?.as_micros();
     jiff::Timestamp::from_microsecond(micros).map_err(Error::failed)
+}
+
+/// How long was waited in a scope by then.
+pub(super) fn waited(scope: &Scope, at: jiff::Timestamp) -> Duration {
+    scope.composing().time_waited(convoke_core::Timestamp::from_micros(at.as_microsecond()))
+}
+
+/// An instant so long before another one.
+pub(super) fn before(at: jiff::Timestamp, duration: Duration) -> jiff::Timestamp {
+    at.checked_sub(duration).unwrap_or(jiff::Timestamp::MIN)
 }
 
 /// What whoever sent an event wants the next state to know.

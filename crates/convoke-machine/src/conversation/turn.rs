@@ -15,11 +15,10 @@ use super::client::{give_results, results_of_client};
 use super::fold::Fold;
 use super::machine::TOOL_RESULTS;
 use super::state::{MachineState, Talk};
-use super::talk::{Session, now};
-use super::timed::timed;
+use super::talk::Session;
 use super::tools::{is_machine_tool, machine_tools};
 use crate::pack::AGENT;
-use crate::workflow::{Context, TRANSITION, TransitionSlot, WorkflowError, WorkflowEvent};
+use crate::workflow::{Context, Status, TRANSITION, TransitionSlot, WorkflowError, WorkflowEvent};
 
 /// How often models are asked in a turn unless the state says otherwise.
 const MAX_ROUNDS: u32 = 50;
@@ -32,12 +31,22 @@ pub(super) enum Next {
     End,
 }
 
+/// What came of a round.
+struct Done {
+    /// The transition that was asked for.
+    slot: TransitionSlot,
+    /// Why the model stopped.
+    stop: AgentStop,
+    /// Whether it wanted calls that the budget does not have.
+    is_over_budget: bool,
+}
+
 impl Session<'_> {
     /// Lets the state speak, and those it moves on to, until one is done or somebody else has to move on.
     pub(super) async fn turn(&mut self) -> Result<(), Error> {
         let mut rounds = 0;
         loop {
-            let at = now(self.scope).await?;
+            let at = self.now().await?;
             if let Err(error) = self.machine.compiled.check_time(&self.context, at) {
                 return self.end_with(&error).await;
             }
@@ -60,9 +69,17 @@ impl Session<'_> {
             rounds += result.turns;
             let limited = self.limited(&activation, &result, rounds);
             let state = self.context.current_state().to_owned();
-            let (slot, stop) = self.take_in(&activation, result, known, at).await?;
+            let Done { slot, stop, is_over_budget } = self.take_in(&activation, result, known, at).await?;
             self.note_cut_short(&state, limited).await;
             let next = self.commit(slot).await?;
+            let is_running = self.machine.compiled.status(&self.context) == Status::Running;
+            if is_over_budget
+                && is_running
+                && let Err(error) = self.machine.compiled.check_budget(&self.context, at)
+                && self.ends_without_calls()?
+            {
+                return self.end_with(&error).await;
+            }
             let goes_on = matches!(stop, AgentStop::HandedOff | AgentStop::ClientToolCalls);
             if !goes_on || matches!(next, Next::End) {
                 return Ok(());
@@ -129,7 +146,7 @@ impl Session<'_> {
             announce::tell(self.scope, "workflow.speech_held", state).await;
         }
         let context: Arc<Context> = Arc::new(self.context.clone());
-        let scope = timed(self.scope, &self.machine.compiled, &context)?;
+        let scope = self.timed(&context)?;
         let agent = self.agent(activation, context, opened.len(), rounds, at)?;
         let mut talk = Conversation::from(opened);
         scope.run(&agent, &mut talk).await?;
@@ -190,14 +207,14 @@ impl Session<'_> {
         announce::tell(self.scope, announce::CUT_SHORT, json!({"part": part, "reason": reason})).await;
     }
 
-    /// Takes in what was said and done. Gives the transition that was asked for, and why the model stopped.
+    /// Takes in what was said and done.
     async fn take_in(
         &mut self,
         activation: &Activation,
         result: AgentResult,
         known: usize,
         at: Timestamp,
-    ) -> Result<(TransitionSlot, AgentStop), Error> {
+    ) -> Result<Done, Error> {
         let mut said: Vec<Message> = result.transcript.since(known).cloned().collect();
         let is_as_said = !matches!(result.stop, AgentStop::Custom | AgentStop::ClientToolCalls);
         if result.stop == AgentStop::Custom {
@@ -215,7 +232,7 @@ impl Session<'_> {
             give_results(&mut said, results);
         }
         let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(said.iter());
-        let Fold { context, slot, events, refused, .. } = fold;
+        let Fold { context, slot, events, refused, is_over_budget, .. } = fold;
         let state = self.context.current_state().to_owned();
         let spoken = said.iter().filter(|message| message.role == Role::Assistant);
         for message in spoken {
@@ -233,7 +250,7 @@ impl Session<'_> {
             Some(opened) if is_as_said => opened.talk = result.transcript,
             other => *other = None,
         }
-        Ok((slot, result.stop))
+        Ok(Done { slot, stop: result.stop, is_over_budget })
     }
 
     pub(super) async fn say(&mut self, message: Message) {
@@ -248,7 +265,7 @@ impl Session<'_> {
         if slot.pending().is_none() {
             return Ok(Next::Round);
         }
-        let at = now(self.scope).await?;
+        let at = self.now().await?;
         match slot.commit(&self.machine.compiled, &mut self.context, at).transpose() {
             None => Ok(Next::Round),
             Some(moved) => self.moved(moved.map(|(asked, events)| (events, asked.context))).await,

@@ -3,15 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use convoke_core::store::NewMail;
+
 use super::composition::{self, Names, Surroundings};
 use super::document::Node;
 use super::eval::TRIGGERS;
 use super::model::{Agents, Eval, Pack, SkillSource, ToolChoice};
+use crate::conversation::TOOL_RESULTS;
 use crate::finding::{Finding, child};
 use crate::workflow::{StateSpec, is_media_type};
 
 /// Tools whose names begin so are the runtime's, or come from a server.
 const NAMESPACES: [&str; 7] = ["a2a__", "mcp__", "workflow__", "memory__", "skill__", "image__", "video__"];
+
+/// Those of which the conversation itself makes some.
+const OWN: [&str; 3] = ["a2a__", "workflow__", "skill__"];
 
 pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
     evals(&pack.evals, "/evals", findings);
@@ -21,6 +27,13 @@ pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
         tools(pack, key, findings);
     }
     for (name, tool) in &pack.tools {
+        if let Some(space) = OWN.iter().find(|space| name.starts_with(**space)) {
+            let message = format!(
+                "tools whose names begin with `{space}` are made here, so a pack cannot have `{name}`"
+            );
+            let finding = Finding::error("reserved-name", child("/tools", name), message);
+            findings.push(finding.help("give it another name"));
+        }
         if let Some(Err(error)) = tool.parameters.as_ref().map(jsonschema::validator_for) {
             let place = child(&child("/tools", name), "parameters");
             findings.push(Finding::error("bad-schema", place, format!("this is not a JSON Schema: {error}")));
@@ -30,6 +43,7 @@ pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
         self::agents(pack, agents, findings);
     }
     skills(&pack.skills, findings);
+    events(document, pack, findings);
     compositions(pack, findings);
     features(document, findings);
 }
@@ -91,9 +105,8 @@ fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
             && !matches!(&*state.orchestration, "external" | "composition")
             && !state.on_event.is_empty()
     };
-    let left = states.find(|(_, state)| state.prompt_task == task && is_left(state));
-    if let Some((state, _)) = left
-        && prompt.tool_policy.as_ref().is_some_and(|policy| policy.max_rounds == 1)
+    if prompt.tool_policy.as_ref().is_some_and(|policy| policy.max_rounds == 1)
+        && let Some((state, _)) = states.find(|(_, state)| state.prompt_task == task && is_left(state))
     {
         let place = format!("{}/tool_policy/max_rounds", child("/prompts", task));
         let message =
@@ -172,6 +185,31 @@ fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
             let message = format!("`{name}` is not a usual name of a skill");
             let finding = Finding::warning("bad-skill-name", format!("/skills/{index}/name"), message);
             findings.push(finding.help("write lowercase words with `-` between them, at most 64 characters"));
+        }
+    }
+}
+
+/// Events that nobody could send, where others send them.
+fn events(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
+    for (name, state) in pack.workflow.iter().flat_map(|workflow| &workflow.states) {
+        if state.terminal || !matches!(&*state.orchestration, "external" | "hybrid") {
+            continue;
+        }
+        for event in state.on_event.keys() {
+            let is_for_results = event.split('/').next() == Some(TOOL_RESULTS);
+            let why = match NewMail::json(event.as_str(), &()) {
+                Ok(_) if is_for_results => format!("on `{event}` clients send the results of calls"),
+                Ok(_) => continue,
+                Err(error) => error.to_string(),
+            };
+            let path = child(&child(&child("/workflow/states", name), "on_event"), event);
+            let place = document.name_place_of(&path);
+            let shown = convoke_text::one_line_of(event, 40);
+            let message = format!("nobody can send event `{shown}` to state `{name}`: {why}");
+            let mut finding =
+                Finding::error("bad-event-name", path, message).help("write a name like `NeedsReview`");
+            finding.place = place;
+            findings.push(finding);
         }
     }
 }

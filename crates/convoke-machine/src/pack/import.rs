@@ -2,7 +2,7 @@
 //!
 //! Where files are is known to whoever calls. What comes of them is a document like any other, to be [read](super::read).
 
-use super::document::{Entry, Node, parse_strictly};
+use super::document::{Entry, Node, inexact_numbers, parse_strictly};
 
 /// The reason why files do not make a pack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,7 @@ const PARTS: &str = "evals workflow compositions agents skills";
 pub struct Imported {
     /// The pack.
     pub pack: Node,
-    /// What the files say that has no place in a pack, one line each.
+    /// What the files say that is not in the pack, or otherwise, one line each.
     pub left_out: Vec<String>,
 }
 
@@ -198,7 +198,12 @@ impl Import<'_> {
     }
 
     fn parsed(&mut self, file: &str, text: &str) -> Option<Node> {
-        parse_strictly(text).map_err(|message| self.wrong(file, message)).ok()
+        let node = parse_strictly(text).map_err(|message| self.wrong(file, message)).ok()?;
+        let mut inexact = Vec::new();
+        inexact_numbers(&node, text, &mut inexact);
+        self.left_out
+            .extend(inexact.into_iter().map(|number| format!("{file}, {}: {}", number.path, number.message)));
+        Some(node)
     }
 
     /// Says which fields of a manifest, and of its `metadata` and `spec`, have no place in a pack.

@@ -43,7 +43,7 @@ impl CompiledPack {
         for (_, prompt) in self.prompts().iter().filter(|(task, _)| used.contains(task.as_str())) {
             let undeclared = prompt.undeclared().into_iter();
             let undeclared = undeclared.map(|name| PackInput { name, ty: UNDECLARED, default: None });
-            for own in prompt.variables().iter().map(declared).chain(undeclared) {
+            for own in prompt.variables.iter().map(declared).chain(undeclared) {
                 let Some(known) = inputs.iter_mut().find(|known| known.name == own.name) else {
                     inputs.push(own);
                     continue;
@@ -78,7 +78,7 @@ impl CompiledPack {
             |(task, prompt)| {
                 let place = child(&child("/prompts", task), "variables");
                 prompt
-                    .variables()
+                    .variables
                     .iter()
                     .enumerate()
                     .map(move |(number, own)| (format!("{place}/{number}"), &own.declaration))

@@ -50,9 +50,11 @@ pub use prompt::{BAD_VALIDATOR, CompiledPrompt, Moment, RenderError};
 pub use validator::{Direction, Judgement, Validator, ValidatorError};
 pub use variables::{Bound, CompiledVariable, Violation, Wrong};
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
-use self::document::Node;
+use self::document::{Content, Node};
 use self::shape::Verdict;
 use crate::finding::Finding;
 
@@ -98,12 +100,13 @@ fn read_in(
 ) -> (Option<CompiledPack>, Vec<Finding>) {
     let mut findings = Vec::new();
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
-    let Verdict { findings: shape, refusals, gaps } = shape::check(&node);
+    let Verdict { findings: shape, refusals, gaps, wholes } = shape::check(&node);
     findings.extend(shape);
+    document::inexact_numbers(&node, text, &mut findings);
     let compatibility = Compatibility { refusals };
     dialects(&node, strict, &compatibility, &mut findings);
     let whole = gaps.filled(&node);
-    let pack = match model::Pack::deserialize(&whole) {
+    let pack = match model::Pack::deserialize(&*with_integers(&whole, wholes)) {
         Ok(pack) => {
             let mut more = Vec::new();
             let mut pack = CompiledPack::new(whole, pack, compatibility, &mut more);
@@ -121,6 +124,15 @@ fn read_in(
     document::place(&node, &mut findings);
     findings.dedup_by(|a, b| a.path == b.path && a.code == b.code && (a.code == "unknown-field" || a == b));
     (pack.filter(|_| !findings.iter().any(Finding::is_error)), findings)
+}
+
+/// A pack with whole numbers written as such, for whoever reads it into types.
+fn with_integers(pack: &Node, wholes: Vec<(String, u32)>) -> Cow<'_, Node> {
+    let mut pack = Cow::Borrowed(pack);
+    for (path, value) in wholes {
+        pack.to_mut().put(&path, Content::Number(value.into()));
+    }
+    pack
 }
 
 /// What the dialects refuse, where one is named.

@@ -1,6 +1,6 @@
 //! A prompt, ready to be used: its template parsed, its fragments in it, its rules compiled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -107,10 +107,11 @@ impl CompiledPrompt {
     pub fn undeclared(&self) -> Vec<&str> {
         let templates = std::iter::once(&self.template).chain(self.overrides.values());
         let roots = templates.flat_map(Template::paths).filter(|path| path.under("fragments").is_none());
-        let is_declared = |name: &str| self.variables.iter().any(|known| known.declaration.name == name);
+        let mut known: HashSet<&str> =
+            self.variables.iter().map(|known| known.declaration.name.as_str()).chain(GIVEN).collect();
         let mut names: Vec<&str> = Vec::new();
         for root in roots.map(super::template::Path::root) {
-            if !GIVEN.contains(&root) && !is_declared(root) && !names.contains(&root) {
+            if known.insert(root) {
                 names.push(root);
             }
         }
@@ -198,6 +199,26 @@ impl CompiledPrompt {
         Ok(template.render(&mut look)?)
     }
 
+    /// Where its templates are written, as JSON pointers, and the names of the values in them.
+    fn written(&self, prompt: &str) -> Vec<(String, HashSet<String>)> {
+        let mut written = vec![(child(prompt, "system_template"), roots(&self.template))];
+        for (model, change) in &self.declared.model_overrides {
+            let place = child(&child(prompt, "model_overrides"), model);
+            let parts = [
+                ("system_template_prefix", &change.system_template_prefix),
+                ("system_template", &change.system_template),
+                ("system_template_suffix", &change.system_template_suffix),
+            ];
+            for (name, text) in parts {
+                let Some(text) = text else { continue };
+                // What is wrong with its fragments was found before.
+                let template = self.fragments.expand(text, &child(&place, name), &mut Vec::new());
+                written.push((child(&place, name), roots(&template)));
+            }
+        }
+        written
+    }
+
     /// Places that no value can be put into, or that nobody declares.
     fn unresolvable(&self, prompt: &str, findings: &mut Vec<Finding>) {
         let path = &child(prompt, "system_template");
@@ -223,7 +244,10 @@ impl CompiledPrompt {
                 ));
             }
         }
+        let written = self.written(prompt);
         for name in self.undeclared() {
+            let uses = |(_, names): &&(String, HashSet<String>)| names.contains(name);
+            let path = written.iter().find(uses).map_or(path, |(path, _)| path);
             let message = format!("`{{{{{name}}}}}` is used and not declared");
             let declared = self.variables.iter().map(|variable| variable.declaration.name.as_str());
             let finding = Finding::warning("undeclared-variable", path, message)
@@ -232,6 +256,11 @@ impl CompiledPrompt {
             findings.push(finding.sought_in(child(prompt, "variables")).sought_in("/fragments"));
         }
     }
+}
+
+/// The names of the values in a template.
+fn roots(template: &Template) -> HashSet<String> {
+    template.paths().map(|path| path.root().to_owned()).collect()
 }
 
 /// What holds for a model, by its name with or without its provider's.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::model::ValidatorSpec;
+use crate::whole::whole;
 
 /// What is said instead of what must not be said.
 const REFUSAL: &str = "I can't say that here. Is there something else I can help with?";
@@ -270,7 +271,7 @@ impl Settings<'_> {
 
     fn number(&self, names: &[&str]) -> Option<usize> {
         let value = names.iter().find_map(|name| self.0.get(*name))?;
-        usize::try_from(value.as_u64()?).ok()
+        usize::try_from(whole(value.as_number()?)?).ok()
     }
 
     fn texts(&self, names: &[&str]) -> Option<Vec<String>> {

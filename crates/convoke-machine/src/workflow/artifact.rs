@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_core::json_text;
+use convoke_text::document::keeps_numbers;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::compiled::named_or_usual;
 use super::{ArtifactSpec, Options, WorkflowError};
@@ -83,6 +85,9 @@ impl DeclaredArtifact {
     /// Another element of an array. What is there and no array, because the Go program wrote it, becomes its first element.
     fn appended(&self, before: &str, value: &str) -> Result<String, WorkflowError> {
         let added = self.json(value, "the value")?;
+        if !keeps_numbers(before) || !keeps_numbers(value) {
+            return self.appended_as_written(before, value);
+        }
         let mut elements = match before {
             "" => Vec::new(),
             before => match self.json(before, "what is there")? {
@@ -94,7 +99,23 @@ impl DeclaredArtifact {
         Ok(json_text(&Value::Array(elements)))
     }
 
+    /// The same with texts that have numbers with more digits than are read: every element stays as it is written.
+    fn appended_as_written(&self, before: &str, value: &str) -> Result<String, WorkflowError> {
+        let what = "what is there";
+        let elements: Vec<&RawValue> = match before.trim_start() {
+            "" => Vec::new(),
+            list if list.starts_with('[') => self.read(list, what)?,
+            single => vec![self.read(single, what)?],
+        };
+        let elements = elements.into_iter().map(RawValue::get).chain([value.trim()]);
+        Ok(format!("[{}]", elements.collect::<Vec<_>>().join(",")))
+    }
+
     fn json(&self, text: &str, what: &str) -> Result<Value, WorkflowError> {
+        self.read(text, what)
+    }
+
+    fn read<'t, T: Deserialize<'t>>(&self, text: &'t str, what: &str) -> Result<T, WorkflowError> {
         serde_json::from_str(text).map_err(|error| WorkflowError::InvalidArtifact {
             name: self.name.to_string(),
             reason: format!("{what} is not valid JSON: {error}"),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::spec::pointer;
 use super::{BudgetExhausted, Context, Spec, WorkflowError};
 use crate::finding::Finding;
+use crate::whole::whole;
 
 /// The most that a workflow may use. What is not set is not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,8 +67,8 @@ impl Budget {
                     continue;
                 }
             };
-            match value.as_i64() {
-                Some(limit) => *slot = u64::try_from(limit).ok().filter(|limit| *limit > 0),
+            match value.as_number().and_then(whole) {
+                Some(limit) => *slot = (limit > 0).then(|| u64::try_from(limit).unwrap_or(u64::MAX)),
                 None => {
                     let message = format!("`{key}` is {value}, not a whole number");
                     let finding = Finding::error("invalid-budget", place, message);

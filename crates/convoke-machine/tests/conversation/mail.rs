@@ -31,7 +31,7 @@ impl Home {
         self.store.post(run, NewMail::json(channel, &payload).unwrap()).await.unwrap();
     }
 
-    async fn is_told_alike(&self, run: &RunId) {
+    pub(super) async fn is_told_alike(&self, run: &RunId) {
         let replay = self.runtime().replay(&self.machine.clone().workflow(), run).await.unwrap();
         // One that waits is told as far as it has come.
         assert!(matches!(replay.error, None | Some(Error::NotRecorded { .. })), "{:?}", replay.error);

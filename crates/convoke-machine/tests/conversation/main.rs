@@ -1,6 +1,7 @@
 //! Conversations over workflows, with a scripted model: case by case, and killed everywhere.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod budget;
 mod events;
 mod handoff;
 mod mail;

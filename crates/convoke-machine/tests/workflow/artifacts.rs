@@ -205,6 +205,16 @@ fn json_is_appended_as_elements_of_an_array() {
 }
 
 #[test]
+fn json_that_is_appended_keeps_every_digit() {
+    let machine = declaring(json!({"found": {"type": "application/json", "mode": "append"}}));
+    let long = r#"{"account": 12345678901234567890123}"#;
+    let context = after(&machine, "found", &[long, "{\"n\": 1}", " 0.12345678901234567890123 "]);
+    let elements = r#"[{"account": 12345678901234567890123},{"n": 1},0.12345678901234567890123]"#;
+    assert_eq!(context.artifact("found"), Some(elements));
+    assert!(set(&machine, &mut context.clone(), "found", "[12345678901234567890123").is_err());
+}
+
+#[test]
 fn an_artifact_is_not_longer_than_it_may_be() {
     let machine = declaring(json!({"log": text("append")}));
     let mut context = after(&machine, "log", &[&"x".repeat(1 << 20)]);

@@ -4,11 +4,14 @@ mod deserialize;
 mod gaps;
 mod json;
 mod node;
+mod numbers;
+mod places;
 mod yaml;
 mod yaml_errors;
 
 pub use gaps::Gaps;
 pub use node::{Content, Entry, Node};
+pub use numbers::{inexact_numbers, keeps_numbers};
 
 use std::ops::Range;
 
@@ -72,10 +75,10 @@ pub fn parse_strictly(text: &str) -> Result<Node, String> {
 /// Puts findings about a text in their places, and in the order of these. What is wrong with a name is shown there, everything else
 /// at the value that its path leads to.
 pub fn place(node: &Node, findings: &mut [Finding]) {
+    let mut places = places::Places::of(node);
     for finding in findings.iter_mut().filter(|finding| finding.place.is_none()) {
         let is_name = ["unknown-field", "misplaced-field"].contains(&finding.code);
-        let name = is_name.then(|| node.name_place_of(&finding.path)).flatten();
-        finding.place = Some(name.unwrap_or_else(|| node.place_of(&finding.path)));
+        finding.place = Some(places.of_pointer(&finding.path, is_name));
     }
     let start = |finding: &Finding| finding.place.as_ref().map_or(0, |place| place.start);
     findings.sort_by(|a, b| {

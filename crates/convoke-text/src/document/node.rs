@@ -275,7 +275,7 @@ impl From<Vec<Entry>> for Node {
 }
 
 /// A part of a JSON pointer as a name.
-fn unescaped(part: &str) -> String {
+pub(super) fn unescaped(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 

@@ -101,6 +101,18 @@ impl ComposedWork {
         })
     }
 
+    /// Whether a step may have to wait for what a client sends.
+    pub(super) fn waits_for_clients(&self) -> bool {
+        let is_client = |name: &String| {
+            self.tools.get(name).is_some_and(|tool| tool.spec().execution == Execution::Client)
+        };
+        self.composition.steps.iter().flat_map(Step::parts).any(|step| match &step.action {
+            Action::Tool { tool, .. } => is_client(tool),
+            Action::Agent { tools, .. } => tools.iter().flatten().any(is_client),
+            _ => false,
+        })
+    }
+
     /// Runs it below a scope on what somebody said, within bounds.
     /// `activate` says how a prompt speaks.
     pub(super) async fn run(

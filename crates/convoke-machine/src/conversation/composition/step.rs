@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use convoke_agent::{Agent, AgentResult, AgentStop, AnswerShape};
+use convoke_agent::{Agent, AgentResult, AgentStop, AnswerShape, answered_calls};
 use convoke_core::{
     BoxFuture, Error, Message, ModelRequest, Nature, Scope, SharedStep, Step, Tool, ToolCall, Toolset,
     Transcript, Visibility,
@@ -17,7 +17,6 @@ use super::board::{Board, result_of};
 use crate::conversation::activation::{Activation, Direction, limited, objection, without_clients};
 use crate::conversation::announce::tell;
 use crate::conversation::client::{give_results, results_of_client};
-use crate::conversation::fold::is_repeat_notice;
 use crate::conversation::machine::TOOL_RESULTS;
 use crate::conversation::turn::last_results;
 use crate::pack::composition::{Predicate, Reduce, Strategy, Termination};
@@ -108,8 +107,11 @@ impl ComposedStep {
                 match objection(&asked.activation.validators, Direction::Input, &words) {
                     Some(instead) => Value::String(instead),
                     None => {
-                        let result =
+                        let (result, refused) =
                             self.run_agent(scope, &asked.activation, tools, termination, &words).await?;
+                        let results = result.transcript.iter().flat_map(|message| message.results());
+                        let made = results.count().saturating_sub(refused);
+                        self.tally.calls.fetch_add(made as u64, Ordering::Relaxed);
                         self.answer(scope, asked, result, termination).await?
                     }
                 }
@@ -173,7 +175,8 @@ impl ComposedStep {
         format!("{TOOL_RESULTS}/{}", self.id)
     }
 
-    /// Lets an agent work, and a client make the calls that are its own.
+    /// Lets an agent work, and a client make the calls that are its own. Gives how many calls were refused because they repeat
+    /// themselves.
     async fn run_agent(
         &self,
         scope: &Scope,
@@ -181,21 +184,25 @@ impl ComposedStep {
         tools: &Toolset,
         termination: &Termination,
         words: &str,
-    ) -> Result<AgentResult, Error> {
+    ) -> Result<(AgentResult, usize), Error> {
         let mut said: Transcript = words.into();
+        let mut refused = 0;
         let most = termination.max_steps.unwrap_or(MAX_STEPS).max(1);
         let mut left = most;
         loop {
             let is_last = self.client_rules > 2 && left == 1;
             let offered = if is_last { without_clients(tools) } else { tools.clone() };
             let agent = self.agent(activation, offered, termination, left)?;
+            let known = said.len();
             let mut result = agent.run(scope, said).await?;
+            let calls = answered_calls(result.transcript.since(known), Some(Agent::DEFAULT_REPEAT_LIMIT));
+            refused += calls.iter().filter(|answered| answered.is_refused_repeat).count();
             left = left.saturating_sub(result.turns);
             // Nobody would read what a client gives after the last step.
             if result.stop != AgentStop::ClientToolCalls || left == 0 {
                 let reason = limited(&result, most - left, most, tools);
                 self.tally.cut_short.lock().await.insert(Arc::clone(&self.id), reason);
-                return Ok(result);
+                return Ok((result, refused));
             }
             let results = results_of_client(scope, &self.channel(), &result.pending_calls, |_| None).await?;
             let is_over = results.iter().any(|result| Some(&result.name) == termination.tool_called.as_ref());
@@ -204,7 +211,7 @@ impl ComposedStep {
             said = messages.into_iter().collect();
             if is_over {
                 result.transcript = said;
-                return Ok(result);
+                return Ok((result, refused));
             }
         }
     }
@@ -218,8 +225,6 @@ impl ComposedStep {
         termination: &Termination,
     ) -> Result<Value, Error> {
         let results = || result.transcript.iter().flat_map(|message| message.results());
-        let made = results().filter(|result| !is_repeat_notice(result)).count();
-        self.tally.calls.fetch_add(made as u64, Ordering::Relaxed);
         let text = result.text();
         if let Some(instead) = objection(&asked.activation.validators, Direction::Output, &text) {
             return Ok(Value::String(instead));

@@ -11,6 +11,7 @@ mod table;
 use super::dialect::{BOTH, Dialect, Dialects, NEITHER, Refusal};
 use super::document::{Content, Entry, Gaps, Node};
 use crate::finding::{Finding, child};
+use crate::whole::whole;
 use field::{Field, Object, Shape};
 
 /// What the table says about a pack, while it is walked through and afterwards.
@@ -20,6 +21,8 @@ pub(super) struct Verdict {
     pub(super) refusals: Vec<Refusal>,
     /// What is missing or malformed.
     pub(super) gaps: Gaps,
+    /// Whole numbers that are written with a point or an exponent, by their places.
+    pub(super) wholes: Vec<(String, u32)>,
 }
 
 /// Compares a pack with the table.
@@ -58,13 +61,16 @@ impl Verdict {
                 }
                 return;
             }
-            (Shape::Whole(least), Content::Number(number)) => {
-                match number.as_i64().or_else(|| whole(number.as_f64())) {
-                    Some(value) if (*least..=i64::from(u32::MAX)).contains(&value) => return,
-                    Some(value) if value > *least => format!("at most {}", u32::MAX),
-                    _ => format!("a whole number from {least} on"),
+            (Shape::Whole(least), Content::Number(number)) => match whole(number) {
+                Some(value) if (i128::from(*least)..=i128::from(u32::MAX)).contains(&value) => {
+                    if let Some(value) = u32::try_from(value).ok().filter(|_| number.is_f64()) {
+                        self.wholes.push((path.to_owned(), value));
+                    }
+                    return;
                 }
-            }
+                Some(value) if value > i128::from(*least) => format!("at most {}", u32::MAX),
+                _ => format!("a whole number from {least} on"),
+            },
             (Shape::Number(least, most), Content::Number(number)) => {
                 if number.as_f64().is_some_and(|value| (*least..=*most).contains(&value)) {
                     return;
@@ -214,14 +220,6 @@ fn empty(shape: &Shape) -> Content {
             Content::Map(entries.collect())
         }
     }
-}
-
-/// A number without a fraction, however it is written.
-fn whole(number: Option<f64>) -> Option<i64> {
-    let number = number.filter(|number| number.fract() == 0.0 && number.abs() < 9e15)?;
-    // Exact: there is no fraction, and every whole number up to 2^53 is a float.
-    #[allow(clippy::cast_possible_truncation)]
-    Some(number as i64)
 }
 
 /// A plain value as it is, anything else by its kind.

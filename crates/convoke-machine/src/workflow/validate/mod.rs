@@ -1,7 +1,11 @@
 //! Validation of a workflow section. What its fields are is looked at with the rest of the pack.
 
+mod declared;
 mod state;
 
+use std::collections::HashSet;
+
+use self::declared::DeclaredArtifacts;
 use self::state::StateCheck;
 pub(crate) use self::state::is_media_type;
 use super::graph::Graph;
@@ -27,8 +31,10 @@ pub fn validate(spec: &Spec, known: &Known) -> Vec<Finding> {
     compositions_unused(spec, known, &mut findings);
     cycles(spec, &graph, &mut findings);
     let reachable = graph.reachable(&spec.entry, None);
+    let declared = DeclaredArtifacts::of(spec);
     for (name, state) in &spec.states {
-        StateCheck { spec, known, graph: &graph, name, state, findings: &mut findings }.check();
+        let (graph, declared, findings) = (&graph, &declared, &mut findings);
+        StateCheck { spec, known, graph, declared, name, state, findings }.check();
         if !reachable.is_empty() && !reachable.contains(name.as_str()) {
             let message = format!("nothing leads to state `{name}`");
             findings.push(Finding::warning("unreachable-state", pointer(&["states", name]), message));
@@ -69,8 +75,9 @@ fn budget<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
 }
 
 fn compositions_unused(spec: &Spec, known: &Known, findings: &mut Vec<Finding>) {
+    let used: HashSet<&String> = spec.states.values().map(|state| &state.composition).collect();
     for name in known.compositions.iter().flatten() {
-        if !spec.states.values().any(|state| state.composition == *name) {
+        if !used.contains(name) {
             let message = format!("no state runs composition `{name}`");
             findings.push(Finding::warning("unused-composition", child("/compositions", name), message));
         }

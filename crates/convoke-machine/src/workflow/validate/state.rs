@@ -1,7 +1,6 @@
 //! Validation of one state.
 
-use std::collections::BTreeSet;
-
+use super::declared::DeclaredArtifacts;
 use crate::finding::Finding;
 use crate::workflow::compiled::{Orchestration, Persistence, named, named_or_usual};
 use crate::workflow::graph::Graph;
@@ -13,6 +12,7 @@ pub(super) struct StateCheck<'a, 'f> {
     pub(super) spec: &'a Spec,
     pub(super) known: &'a Known,
     pub(super) graph: &'f Graph<'a>,
+    pub(super) declared: &'f DeclaredArtifacts<'a>,
     pub(super) name: &'a str,
     pub(super) state: &'a StateSpec,
     pub(super) findings: &'f mut Vec<Finding>,
@@ -67,9 +67,7 @@ impl<'a> StateCheck<'a, '_> {
             self.findings.push(finding.suggest_or_list(task, prompts.keys().map(String::as_str)));
             return;
         };
-        let same_prompt = self.spec.states.values().filter(|other| other.prompt_task == *task);
-        let declared: BTreeSet<&String> = same_prompt.flat_map(|other| other.artifacts.keys()).collect();
-        for used in used.iter().filter(|used| !declared.contains(used)) {
+        for used in used.iter().filter(|used| !self.declared.has(task, used)) {
             let message = format!("prompt `{task}` uses artifact `{used}`, which no state with it declares");
             let finding = self.warning("undeclared-artifact", &["prompt_task"], message);
             self.findings.push(finding.help(format!("declare `{used}` under `artifacts` of state `{name}`")));
@@ -201,26 +199,13 @@ impl<'a> StateCheck<'a, '_> {
                 let finding = self.warning("artifact-type", &["artifacts", artifact, "type"], message);
                 self.findings.push(finding.help("write one like `text/plain` or `application/json`"));
             }
-            if let Some(other) = self.declared_otherwise(artifact) {
+            if let Some(other) = self.declared.otherwise(artifact, declared, self.name) {
                 let message = format!(
                     "artifact `{artifact}` has another mode or type in state `{other}`: it is one artifact, so write the same in both"
                 );
                 self.findings.push(self.error("artifact-conflict", &["artifacts", artifact], message));
             }
         }
-    }
-
-    /// The first state before this one, by name, that declares an artifact in another way.
-    fn declared_otherwise(&self, artifact: &str) -> Option<&'a String> {
-        let declared = self.state.artifacts.get(artifact)?;
-        let mode = |word| named_or_usual::<ArtifactMode>(word);
-        let before = self.spec.states.iter().filter(|(other, _)| other.as_str() < self.name);
-        let differs = before.filter(|(_, state)| {
-            state.artifacts.get(artifact).is_some_and(|other| {
-                mode(&other.mode) != mode(&declared.mode) || other.media_type != declared.media_type
-            })
-        });
-        differs.map(|(other, _)| other).min()
     }
 }
 
