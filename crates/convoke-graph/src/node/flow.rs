@@ -178,7 +178,7 @@ impl Typed for LoopGuard {
             };
             let count = counted.saturating_add(1);
             call.board.put(&key, count);
-            if let Rules::Current = call.rules {
+            if call.rules > Rules::Earlier {
                 self.within.iter().for_each(|counter| {
                     call.board.take(counter);
                 });
