@@ -580,6 +580,43 @@ async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
 }
 
 #[tokio::test]
+async fn a_script_without_memory_for_an_error_is_told_what_it_needs() {
+    for (source, told) in [
+        (
+            "let m = new ArrayBuffer(6e7), l = null; for (;;) l = {l}",
+            "the script failed: it needs more than 64 MiB",
+        ),
+        (
+            "/* throw */ let m = new ArrayBuffer(6e7), l = null; for (;;) l = {l}",
+            "null, or it needs more than 64 MiB",
+        ),
+        ("throw null", "the script failed: null, or it needs more than 64 MiB"),
+        ("Promise.reject(null)", "a promise failed: null, or the script needs more than 64 MiB"),
+    ] {
+        let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;
+        assert!(error.contains(told), "{source}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_script_says_of_itself_is_bounded() {
+    for source in [
+        "throw new Error('x'.repeat(1e7))",
+        "signal.error('ä'.repeat(5e6))",
+        "Promise.reject('x'.repeat(1e7))",
+        "board.setVar('x'.repeat(1e6), () => 1)",
+        "throw {text: 'x'.repeat(1e7)}",
+    ] {
+        let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;
+        assert!(error.len() < 5_000 && error.contains("bytes left out"), "{source}: {}", error.len());
+    }
+    let error = Home::new()
+        .failed(one("script", json!({"source": "\nthrow new Error('x'.repeat(1e7))"})), json!({}))
+        .await;
+    assert!(error.contains("[… 9996") && error.contains("x (line 2 of the script)"), "{error}");
+}
+
+#[tokio::test]
 async fn approvals_side_by_side_belong_to_their_nodes_and_meet_without_a_conflict() {
     let made = graph(
         json!([passes("fork"), {"id": "first", "type": "approval"}, {"id": "second", "type": "approval"}, passes("join")]),
