@@ -1,11 +1,13 @@
 //! Exchanges with a memory around them: what is loaded, added and closed, whatever comes of the work.
 use std::sync::{Arc, Mutex};
 
-use convoke_agent::memory::{Memories, MemorySession, NoMemories, Recollection, Unsummarized, exchange};
+use convoke_agent::memory::{
+    MESSAGE_CUT, Memories, MemorySession, NoMemories, Recollection, Unsummarized, exchange,
+};
 use convoke_core::store::Store;
 use convoke_core::{
-    BoxFuture, Canceller, EffectKind, Error, Fork, IdempotencyKey, Message, Model, Outcome, RunId, RunStatus,
-    Runtime, Scope, Step, Workflow,
+    BoxFuture, Canceller, EffectKind, Error, Event, EventKind, Fork, IdempotencyKey, Message, Model,
+    Observer, Outcome, RunId, RunStatus, Runtime, Scope, Step, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
@@ -20,6 +22,8 @@ struct Diary {
     /// What is remembered.
     said: Vec<Message>,
     unsummarized: Option<Unsummarized>,
+    /// How much of a message is kept.
+    longest: Option<usize>,
     /// Cancels the run while values are looked up.
     canceller: Option<Canceller>,
 }
@@ -88,6 +92,10 @@ impl MemorySession for Opened {
     ) -> BoxFuture<'a, Result<(), Error>> {
         let texts: Vec<String> = said.iter().map(Message::text).collect();
         Box::pin(std::future::ready(self.0.note("append", &format!(" {}", texts.join("|")), ())))
+    }
+
+    fn longest(&self) -> Option<usize> {
+        self.0.longest
     }
 
     fn unsummarized(&self) -> BoxFuture<'_, Result<Option<Unsummarized>, Error>> {
@@ -217,6 +225,34 @@ async fn flowcraft_055_056_what_cannot_be_added_fails_and_closes_with_that() {
     let error = run(talk(&diary)).await.error.unwrap().to_string();
     assert!(error.contains("memory append: "), "{error}");
     assert!(diary.done().last().unwrap().contains("memory append: "), "{:?}", diary.done());
+}
+
+/// The messages that were cut, as they are told.
+#[derive(Clone, Default)]
+struct Cut(Arc<Mutex<Vec<Value>>>);
+
+impl Observer for Cut {
+    fn observe(&self, event: &Event) {
+        if let EventKind::Custom { name, value } = &event.kind
+            && name == MESSAGE_CUT
+        {
+            self.0.lock().unwrap().push(value.clone());
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_says_more_than_is_kept_of_a_message_is_told() {
+    for (longest, told) in
+        [(None, vec![]), (Some(5), vec![]), (Some(4), vec![json!({"bytes": 5, "kept": 4})])]
+    {
+        let diary = Arc::new(Diary { longest, ..Diary::default() });
+        let cut = Cut::default();
+        let runtime = Runtime::builder().observer(cut.clone()).build();
+        let outcome = runtime.start(&Workflow::new(talk(&diary)), Vec::new()).await.unwrap();
+        outcome.completed().unwrap();
+        assert_eq!(*cut.0.lock().unwrap(), told);
+    }
 }
 
 #[tokio::test]

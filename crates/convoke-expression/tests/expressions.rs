@@ -355,3 +355,39 @@ fn a_number_that_is_infinite_or_none_is_an_error_where_a_variable_would_hold_it(
     }
     assert_eq!(value("5 / zero > 3", &vars), Ok(json!(true)), "it may be compared");
 }
+
+#[test]
+fn texts_are_repeated_and_written_for_other_programs_and_read_again() {
+    let vars = json!({"x": {"b": [1, 2.5, null], "a": "\"é\u{1}"}, "text": "{\"z\": 1, \"a\": [true, {}]}"});
+    for (text, expected) in [
+        ("repeat('ab', 3)", json!("ababab")),
+        ("repeat('ab', 0)", json!("")),
+        ("toJSON(x)", json!("{\"a\":\"\\\"é\\u0001\",\"b\":[1,2.5,null]}")),
+        ("toJSON({'b': 1, a: 2})", json!("{\"a\":2,\"b\":1}")),
+        ("toJSON([])", json!("[]")),
+        ("fromJSON(text)", json!({"z": 1, "a": [true, {}]})),
+        ("fromJSON(text).a[0]", json!(true)),
+        ("keys(fromJSON(text))", json!(["a", "z"])),
+        ("fromJSON('18446744073709551615') > 1", json!(true)),
+        ("fromJSON(toJSON(x)) == x", json!(true)),
+        ("toBase64('Hello, é')", json!("SGVsbG8sIMOp")),
+        ("fromBase64(toBase64('Hello, é'))", json!("Hello, é")),
+    ] {
+        assert_eq!(value(text, &vars), Ok(expected), "{text}");
+    }
+    for (text, problem) in [
+        ("repeat('ab', -1)", "`repeat` takes a text, and how often"),
+        ("repeat('ab', 1000000000)", "it does too much"),
+        ("repeat('ab', 9223372036854775807)", "it does too much"),
+        ("fromJSON('[1')", "`fromJSON` takes JSON in a text, and this is none: EOF"),
+        ("fromJSON(repeat('[', 101) + repeat(']', 101))", "more than 100 deep"),
+        ("fromJSON('[' + repeat('1,', 4000000) + '1]') == 1", "it does too much"),
+        ("toJSON(1 / 0)", "an infinite number"),
+        ("fromBase64('%')", "`fromBase64` takes Base64 in a text, not \"%\""),
+        ("fromBase64('/w==')", "bytes that are no text"),
+        ("toBase64(1)", "`toBase64` takes a text, not a number"),
+    ] {
+        let error = value(text, &vars).unwrap_err();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}

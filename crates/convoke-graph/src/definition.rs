@@ -283,9 +283,11 @@ pub fn schema(types: &NodeTypes) -> Value {
     let rules: Vec<Value> = types
         .iter()
         .map(|kind| {
+            let mut config = kind.schema();
+            allow_references_within(&mut config);
             json!({
                 "if": {"properties": {"type": {"const": kind.name()}}},
-                "then": {"properties": {"config": kind.schema()}},
+                "then": {"properties": {"config": config}},
             })
         })
         .collect();
@@ -295,5 +297,55 @@ pub fn schema(types: &NodeTypes) -> Value {
         node["properties"]["type"]["enum"] = json!(names);
     }
     schema["title"] = json!("A graph of Convoke");
+    schema["$defs"]["Reference"] = json!({
+        "description": "A reference to a variable, `${board.name}`, whose value stands here when the node runs.",
+        "type": "string",
+        "pattern": r"\$\{",
+    });
     schema
+}
+
+/// Lets a reference stand for everything within a configuration.
+fn allow_references_within(schema: &mut Value) {
+    let Some(parts) = schema.as_object_mut() else { return };
+    let fields = parts.get_mut("properties").and_then(Value::as_object_mut);
+    fields.into_iter().flat_map(Map::values_mut).for_each(allow_reference);
+    ["items", "additionalProperties"].iter().for_each(|name| {
+        if let Some(part) = parts.get_mut(*name) {
+            allow_reference(part);
+        }
+    });
+    for name in ["anyOf", "oneOf"] {
+        let several = parts.get_mut(name).and_then(Value::as_array_mut);
+        several.into_iter().flatten().for_each(allow_references_within);
+    }
+}
+
+/// Lets a reference stand for a value, and for everything within it.
+fn allow_reference(schema: &mut Value) {
+    allow_references_within(schema);
+    if takes_any_text(schema) {
+        return;
+    }
+    let (mut around, mut inner) = (Map::new(), std::mem::take(schema));
+    for name in ["description", "default"] {
+        let said = inner.as_object_mut().and_then(|inner| inner.remove(name));
+        around.extend(said.map(|said| (name.to_owned(), said)));
+    }
+    around.insert("anyOf".to_owned(), json!([inner, {"$ref": "#/$defs/Reference"}]));
+    *schema = Value::Object(around);
+}
+
+fn takes_any_text(schema: &Value) -> bool {
+    if let Some(several) = schema.get("anyOf").and_then(Value::as_array) {
+        return several.iter().any(takes_any_text);
+    }
+    let takes_some = ["oneOf", "enum", "const", "$ref"].iter().any(|name| schema.get(name).is_some());
+    let is_text = match schema.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|kind| kind == "string"),
+        Some(kind) => kind == "string",
+        // What is closed to everything is closed to references too.
+        None => true,
+    };
+    is_text && !takes_some
 }

@@ -50,7 +50,7 @@ impl Knowledge {
         let named = paths.iter().map(|path| real(path)).collect::<Result<Vec<_>, _>>()?;
         let before = self.read(known_of(name.to_owned())).await?;
         let (known, earlier) = before.unwrap_or_default();
-        let roots = if named.is_empty() { earlier } else { named };
+        let roots = if named.is_empty() { earlier } else { with_those_below(named, earlier) };
         if roots.is_empty() {
             return Err(KnowledgeError::Nothing { name: name.to_owned() });
         }
@@ -113,6 +113,17 @@ impl Knowledge {
         self.write(gone).await?;
         Ok(added)
     }
+}
+
+/// What was named, and what was added by its own path below that: it is looked at too as long as it is there, whatever leaves it out of
+/// its folder.
+fn with_those_below(named: Vec<PathBuf>, earlier: Vec<PathBuf>) -> Vec<PathBuf> {
+    let is_gone = |path: &Path| {
+        path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    };
+    let is_below = |path: &Path| named.iter().any(|one| path != one && path.starts_with(one));
+    let below: Vec<_> = earlier.into_iter().filter(|path| is_below(path) && !is_gone(path)).collect();
+    named.into_iter().chain(below).collect()
 }
 
 fn check_name(name: &str) -> Result<(), KnowledgeError> {

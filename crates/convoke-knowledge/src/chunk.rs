@@ -2,6 +2,8 @@
 //!
 //! A passage ends where a heading stands, at the end of a paragraph once it is long enough, and wherever it would become too long.
 
+use crate::markdown;
+
 /// From this many bytes on a passage ends with its paragraph.
 const ENOUGH: usize = 700;
 
@@ -23,30 +25,26 @@ pub(crate) enum Markup {
     None,
     /// Lines that begin with `#` are headings.
     Headings,
+    /// Headings are those of Markdown.
+    Markdown,
 }
 
 /// The passages of a text.
 pub(crate) fn passages(text: &str, markup: Markup) -> Vec<NewPassage> {
     let mut chunker = Chunker::default();
-    let mut is_code = false;
+    let mut headings = markdown::headings(text, markup).into_iter().peekable();
     for (number, line) in (1..).zip(text.lines()) {
-        let trimmed = line.trim_start();
-        is_code ^= trimmed.starts_with("```") || trimmed.starts_with("~~~");
-        match heading(line).filter(|_| markup == Markup::Headings && !is_code) {
-            Some((level, title)) => chunker.heading(level, title),
+        match headings.peek().filter(|heading| heading.lines.0 <= number) {
             None => chunker.line(number, line),
+            Some(heading) if number < heading.lines.1 => {}
+            Some(heading) => {
+                chunker.heading(heading.level, &heading.title);
+                headings.next();
+            }
         }
     }
     chunker.end();
     chunker.done
-}
-
-/// The level and words of a heading in Markdown.
-fn heading(line: &str) -> Option<(usize, &str)> {
-    let rest = line.trim_start_matches('#');
-    let level = line.len() - rest.len();
-    let title = rest.strip_prefix(' ')?.trim().trim_end_matches('#').trim_end();
-    ((1..=6).contains(&level) && !title.is_empty()).then_some((level, title))
 }
 
 #[derive(Default)]
@@ -134,6 +132,16 @@ mod tests {
             ]
         );
         assert_eq!(passages("# no heading", Markup::None)[0].heading, None);
+        let text = "```code``` stands for code.\n\nUnder\nlined\n=====\nText.\n";
+        let found = passages(text, Markup::Markdown);
+        let found: Vec<_> = found.iter().map(|one| (one.heading.as_deref(), one.lines, &*one.text)).collect();
+        assert_eq!(
+            found,
+            [
+                (None, Some((1, 1)), "```code``` stands for code."),
+                (Some("Under lined"), Some((6, 6)), "Text.")
+            ]
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) const LARGEST: u64 = 32 << 20;
 const MOST_PASSAGES: usize = 50_000;
 
 /// Changes when files are read or parted in another way, so that they are read again.
-pub(crate) const READING: &[u8] = b"1";
+pub(crate) const READING: &[u8] = b"2";
 
 enum Kind {
     Text,
@@ -27,7 +27,7 @@ enum Kind {
 pub(crate) fn read(path: &Path, bytes: &[u8], pdf: &PdfReader) -> Result<Vec<NewPassage>, String> {
     let found = match kind(path, bytes) {
         Kind::Text => passages(text(bytes)?, Markup::None),
-        Kind::Markdown => passages(text(bytes)?, Markup::Headings),
+        Kind::Markdown => passages(text(bytes)?, Markup::Markdown),
         Kind::Html => {
             let mut found = passages(&html_text(bytes), Markup::Headings);
             // They are the lines of the text, which nobody has.

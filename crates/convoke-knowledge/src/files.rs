@@ -90,6 +90,9 @@ pub(crate) fn found(roots: &[PathBuf]) -> Result<FoundFiles, KnowledgeError> {
     }
     files.sort();
     files.dedup();
+    // What was named may be within something else that was.
+    left_out.sort_by(|one, other| one.path.cmp(&other.path));
+    left_out.dedup();
     Ok(FoundFiles { files, left_out, unseen })
 }
 

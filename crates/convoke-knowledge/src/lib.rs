@@ -21,6 +21,7 @@ mod document;
 mod error;
 mod files;
 mod knowledge;
+mod markdown;
 pub mod pdf;
 mod search;
 mod store;

@@ -115,6 +115,33 @@ async fn what_changed_is_read_again_and_what_is_gone_is_removed() {
 }
 
 #[tokio::test]
+async fn what_was_added_by_its_own_path_stays_when_its_folder_is_looked_at_again() {
+    let place = Place::new(&[
+        (".gitignore", "ig/"),
+        ("a.txt", "open"),
+        ("ig/x.txt", "zebra"),
+        ("ig/y.txt", "giraffe"),
+        ("ig/key.pem", "k"),
+    ]);
+    let knowledge = place.knowledge();
+    assert_eq!(place.added(&knowledge).await, (1, 0, 0));
+    let own = place.documents().join("ig/x.txt");
+    knowledge.add("k", std::slice::from_ref(&own), |_| {}).await.unwrap();
+    assert_eq!(place.added(&knowledge).await, (0, 2, 0));
+    place.write("ig/x.txt", "zebra and more");
+    assert_eq!(place.added(&knowledge).await, (1, 1, 0), "it is looked at too");
+    fs::remove_file(&own).unwrap();
+    assert_eq!(place.added(&knowledge).await, (0, 1, 1), "it is gone");
+    knowledge.add("k", &[place.documents().join("ig")], |_| {}).await.unwrap();
+    let added = knowledge.add("k", &[place.documents()], |_| {}).await.unwrap();
+    assert_eq!(
+        (added.unchanged, added.removed, added.left_out.len()),
+        (2, 0, 1),
+        "what is left out is said once"
+    );
+}
+
+#[tokio::test]
 async fn passages_say_where_they_stand() {
     let guide = "# Guide\n\n## Install\n\nUse the package.\n\n## Run\n\nStart the daemon.\n";
     let page = "<h1>Handbook</h1><script>daemon()</script><p>The <a href='x'>janitor</a> has keys.</p>";

@@ -5,7 +5,7 @@ mod common;
 
 use std::os::unix::fs::PermissionsExt;
 
-use common::{Hands, call};
+use common::{Hands, call, call_for_step};
 use convoke_core::{AccessMode, IdempotencyKey, Origin, Reconciliation, Repeat, RunId, ToolEffect};
 use serde_json::{Value, json};
 
@@ -581,4 +581,32 @@ async fn a_patch_for_a_line_beyond_all_numbers_is_refused() {
         assert!(words.contains("was not changed") && !words.contains("panicked"), "{words}");
     }
     assert_eq!(hands.content("a.txt"), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn to_a_step_a_file_is_its_whole_text_or_an_error() {
+    let hands = Hands::new();
+    let asked = async |name: &str, arguments: Value| call_for_step(hands.tool(name), arguments).await;
+    let numbers: String = (1..=3_000).map(|number: u32| format!("{number}\n")).collect();
+    let long = format!("{}\r\nend", "x".repeat(20_000));
+    for text in [numbers.as_str(), "", &long, &"é".repeat(1 << 19)] {
+        hands.put("a.txt", text);
+        assert!(asked("read", json!({"path": "a.txt"})).await.unwrap() == text);
+    }
+    hands.put("a.txt", &numbers);
+    let part = json!({"path": "a.txt", "offset": 2_999, "limit": 1});
+    assert_eq!(asked("read", part).await.unwrap(), "2999\n");
+    assert_eq!(asked("read", json!({"path": "a.txt", "offset": 4_000})).await.unwrap(), "");
+    assert_eq!(asked("head", json!({"path": "a.txt", "lines": 2})).await.unwrap(), "1\n2\n");
+    hands.put("a.txt", &"x".repeat((1 << 20) + 1));
+    let told = asked("read", json!({"path": "a.txt"})).await.unwrap_err().to_string();
+    assert!(
+        told.contains("`a.txt`, which has 1048577 bytes, is more than the 1048576 that a step is given"),
+        "{told}"
+    );
+    hands.put(".env", "KEY=1");
+    let told = asked("read", json!({"path": ".env"})).await.unwrap_err().to_string();
+    assert!(told.contains("is protected"), "{told}");
+    let schema = hands.tool("read").spec().definition.parameters["properties"]["limit"].clone();
+    assert_eq!((&schema["default"], &schema["type"]), (&json!(2_000), &json!("integer")));
 }

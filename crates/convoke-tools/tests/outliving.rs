@@ -5,8 +5,9 @@
 mod common;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::{Hands, with_bash};
@@ -128,6 +129,58 @@ async fn a_command_of_which_nothing_has_come_out_is_known_not_to_be_done_wheneve
             expected,
             "{done}: {told}"
         );
+    }
+}
+
+/// A call of `bash` in a view that is made ready: what is kept of it, and where its layers are.
+async fn ready(hands: &Hands, arguments: &Value) -> Option<(Calling, Value, PathBuf)> {
+    let tool = Arc::clone(hands.tool("bash"));
+    let prepared = tool.prepare(arguments).await;
+    let before = prepared.before().cloned().unwrap();
+    let layers = before["layers"].as_str().map(PathBuf::from)?;
+    Some((Calling { tool, arguments: arguments.clone(), prepared }, before, layers))
+}
+
+#[tokio::test]
+async fn a_command_that_a_clean_stop_ends_is_known_not_to_be_done_wherever_it_had_come_to() {
+    let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
+    let arguments = json!({"command": "sleep 1000; echo x > made"});
+    for turns in [0, 1, 2, 4, 8, 64] {
+        let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
+        let Some((step, before, _)) = ready(&hands, &arguments).await else {
+            return common::skipped("a_command_that_a_clean_stop_ends", "there are no views here");
+        };
+        let workflow = convoke_core::Workflow::new(step);
+        let runs = convoke_core::Runtime::new();
+        let mut call = Box::pin(runs.start(&workflow, String::new()).into_future());
+        for _ in 0..turns {
+            assert!(tokio::time::timeout(Duration::from_millis(1), &mut call).await.is_err());
+        }
+        drop((call, workflow));
+        // What it had begun beside ends by itself, and until then nobody can tell.
+        let mut became = Reconciliation::Unknown;
+        for _ in 0..6_000 {
+            became = hands.tool("bash").reconcile(&key, &arguments, Some(&before)).await.unwrap();
+            if became == Reconciliation::NotDone {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(became, Reconciliation::NotDone, "after {turns} turns");
+    }
+}
+
+#[tokio::test]
+async fn of_a_command_that_is_over_no_layers_are_left() {
+    let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
+    for command in ["true", "echo x > made", " ", "exit 3"] {
+        let Some((step, _, layers)) = ready(&hands, &json!({"command": command})).await else {
+            return common::skipped("of_a_command_that_is_over", "there are no views here");
+        };
+        let workflow = convoke_core::Workflow::new(step);
+        let ended = convoke_core::Runtime::new().start(&workflow, String::new()).await.unwrap();
+        drop((ended, workflow));
+        eventually("they are gone", || (!layers.exists()).then_some(()));
     }
 }
 

@@ -4,13 +4,8 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{sleeping, with_bash};
-use convoke_core::{
-    BoxFuture, Category, Error, Origin, RecordedError, Repeat, Runtime, Scope, Step, Tool, ToolCall,
-    ToolEffect, Workflow,
-};
+use convoke_core::{Category, Origin, RecordedError, Repeat, ToolEffect};
 use convoke_tools::sandbox::{CommandLimits, Confinement};
 use convoke_tools::shell::was_overtaken;
 use serde_json::json;
@@ -28,29 +23,8 @@ async fn output_error_output_and_code_are_given_back() {
     assert!(killed.contains("Killed by signal 11"), "{killed}");
 }
 
-/// A step that runs a command.
-struct Runs(Arc<dyn Tool>, &'static str);
-
-type Ran = Option<Result<String, RecordedError>>;
-
-impl Step<Ran> for Runs {
-    fn name(&self) -> &'static str {
-        "runs"
-    }
-
-    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut Ran) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let arguments = json!({"command": self.1});
-            let call = ToolCall { id: "1".to_owned(), name: "bash".to_owned(), arguments };
-            *state = Some(scope.tool_scope(&*self.0, None).try_tool(&self.0, &call).await?);
-            Ok(())
-        })
-    }
-}
-
 async fn for_step(hands: &common::Hands, command: &'static str) -> Result<String, RecordedError> {
-    let step = Workflow::new(Runs(Arc::clone(hands.tool("bash")), command));
-    Runtime::new().start(&step, None).await.unwrap().completed().unwrap().unwrap()
+    common::call_for_step(hands.tool("bash"), json!({"command": command})).await
 }
 
 #[tokio::test]

@@ -3,10 +3,13 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use convoke_core::{Error, Message, Model, ModelRequest, Scope, Visibility};
-use serde_json::{Map, Value};
+use convoke_core::{Error, EventKind, Message, Model, ModelRequest, Role, Scope, Visibility};
+use serde_json::{Map, Value, json};
 
 use super::{Memories, MemorySession, Recollection, Unsummarized};
+
+/// The event that tells of a message that is remembered in part, with how many bytes it has and how many of them are kept.
+pub const MESSAGE_CUT: &str = "message_cut";
 
 /// Works on some words with what is remembered under a name, and remembers the words and what came of them.
 ///
@@ -68,7 +71,17 @@ async fn remember(scope: &Scope, session: &dyn MemorySession, said: &[Message]) 
     let append = scope.custom("memory append").repeatable();
     append
         .perform(|key| async move {
-            session.append(said, (scope.run_id(), &key)).await.map_err(|error| told("append", &error))
+            session.append(said, (scope.run_id(), &key)).await.map_err(|error| told("append", &error))?;
+            let longest = session.longest().unwrap_or(usize::MAX);
+            for message in said.iter().filter(|message| matches!(message.role, Role::User | Role::Assistant))
+            {
+                let bytes = message.text().len();
+                if bytes > longest && scope.has_listeners() {
+                    let (name, value) = (MESSAGE_CUT.to_owned(), json!({"bytes": bytes, "kept": longest}));
+                    scope.emit(EventKind::Custom { name, value }).await;
+                }
+            }
+            Ok::<_, Error>(())
         })
         .await
 }

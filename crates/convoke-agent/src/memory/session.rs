@@ -49,6 +49,11 @@ pub trait MemorySession: Send + Sync {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    /// How many bytes of one message are kept at most: of a longer one the beginning. Who adds such a one is told.
+    fn longest(&self) -> Option<usize> {
+        None
+    }
+
     /// Puts values that go with the conversation in the place of those there were. Messages are only ever added.
     fn save<'a>(&'a self, vars: &'a Map<String, Value>) -> BoxFuture<'a, Result<(), Error>> {
         let _ = vars;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::time::Duration;
 
+use convoke_agent::memory::MESSAGE_CUT;
 use convoke_core::{Answer, Error, Event, EventKind, Outcome, Path, RunStream, State, StoreError};
 use convoke_history::json::event_json;
 use convoke_history::progress::{RunProgress, Speech};
@@ -182,6 +183,15 @@ impl Watch<'_> {
             && !event.replayed
         {
             self.note(refused_changes(value));
+        }
+        if let EventKind::Custom { name, value } = &event.kind
+            && name == MESSAGE_CUT
+            && !event.replayed
+        {
+            self.note(format!(
+                "of a message of {} bytes the first {} are remembered",
+                value["bytes"], value["kept"]
+            ));
         }
         self.display.heard(&self.progress, event);
         self.tell_client(event);

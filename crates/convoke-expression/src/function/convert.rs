@@ -37,7 +37,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     function("string", 1, 1, "a value", |given, work| written(given.value(0)?, work).map(Value::text)),
 ];
 
-fn unread(name: &str, takes: &str, text: &str) -> Fault {
+pub(super) fn unread(name: &str, takes: &str, text: &str) -> Fault {
     let start: String = text.chars().take(40).collect();
     Fault::Problem(format!("`{name}` takes {takes} in a text, not \"{start}\""))
 }

@@ -1,6 +1,7 @@
 //! The functions of expressions. None knows a clock, makes what is not counted, or comes to something else on another machine.
 
 mod convert;
+mod encode;
 mod index;
 mod items;
 mod lists;
@@ -38,8 +39,8 @@ const fn function(
     Function { name, takes, least, most, body }
 }
 
-static TABLES: [&[Function]; 4] =
-    [numbers::FUNCTIONS, texts::FUNCTIONS, lists::FUNCTIONS, convert::FUNCTIONS];
+static TABLES: [&[Function]; 5] =
+    [numbers::FUNCTIONS, texts::FUNCTIONS, lists::FUNCTIONS, convert::FUNCTIONS, encode::FUNCTIONS];
 
 pub(crate) fn named(name: &str) -> Option<&'static Function> {
     TABLES.iter().copied().flatten().find(|function| function.name == name)

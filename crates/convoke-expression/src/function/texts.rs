@@ -85,6 +85,11 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         work.make(text.len() + count.saturating_mul(to.len()))?;
         Ok(Value::text(text.replacen(&**from, to, count)))
     }),
+    function("repeat", 2, 2, "a text, and how often, which is not less than 0", |given, work| {
+        let (text, times) = (given.text(0)?, usize::try_from(given.whole(1)?).map_err(|_| Fault::Unfit)?);
+        work.make(text.len().saturating_mul(times))?;
+        Ok(Value::text(text.repeat(times)))
+    }),
     function("join", 1, 2, "a list of texts, and perhaps what stands between them", |given, work| {
         let between = if given.has(1) { given.text(1)? } else { &Text::Kept("") };
         let mut joined = String::new();

@@ -68,6 +68,9 @@ fn remedy(what: &str, key: &str, rule: &Option<(&str, &str)>) -> String {
             )
         }
         None if what == "channel" => "Let one of them write to a channel of its own".to_owned(),
+        None if Reducer::is_unnamed(key) => format!(
+            "They write to no other name: say under `merge` what becomes of `{key}`, or lead the branches together before it is written"
+        ),
         None => {
             format!("Give them different names to write to, or say under `merge` what becomes of `{key}`")
         }
@@ -126,11 +129,11 @@ impl<'a> Merging<'a> {
         let theirs: Vec<&Arc<Change>> =
             history.iter().filter(|change| !self.known.contains(&change.id)).collect();
         let writes = last_writes(&theirs, self.reducer);
+        let decisions = self.decisions(&writes, &others);
         for (&key, &(node, value)) in &writes {
             let Some((writer, written)) = self.last_write(key, &others) else { continue };
             let rule = match (self.reducer)(key) {
-                // A comment belongs to the decision that counts. It comes before that by name, so that is not put together yet.
-                Reducer::Last if &**key == "approval_comment" && self.is_decided_before(&writes, &others) => {
+                Reducer::Last if Reducer::decision_of(key).is_some_and(|key| decisions.contains(&key)) => {
                     Reducer::First
                 }
                 rule => rule,
@@ -149,6 +152,7 @@ impl<'a> Merging<'a> {
             let value = match (rule, self.take_last_write(key, &others), value) {
                 (Reducer::First, value, _) => value,
                 (Reducer::Last, _, value) => value.clone(),
+                (Reducer::Before, ..) => before,
                 (rule, Some(written), Some(value)) => {
                     let both = rule.reduce(before.as_deref(), Arc::unwrap_or_clone(written), value);
                     Some(Arc::new(both.ok_or_else(conflict)?))
@@ -165,13 +169,23 @@ impl<'a> Merging<'a> {
         Ok(())
     }
 
-    /// Whether what was decided without a branch counts, and not what that has decided.
-    fn is_decided_before(&self, writes: &LastWrites<'_>, others: &Ids) -> bool {
-        let decided =
-            |written: &Option<Arc<Value>>| written.as_ref().and_then(|v| v.as_str().map(str::to_owned));
-        let ours = self.last_write("approval_status", others).and_then(|(_, written)| decided(written));
-        let status = writes.iter().find(|(key, _)| &****key == "approval_status");
-        ours > status.and_then(|(_, (_, written))| decided(written))
+    /// The decisions of which those count that were made so far, and not those of the next branch: what belongs to one stays with it.
+    fn decisions(&self, writes: &LastWrites<'_>, others: &Ids) -> Vec<&'static str> {
+        let mut decisions: Vec<_> = writes.keys().filter_map(|key| Reducer::decision_of(key)).collect();
+        decisions.retain(|key| {
+            let ours = self.last_write(key, others).and_then(|(_, written)| written.as_deref());
+            let theirs = writes.iter().find(|(other, _)| &****other == *key);
+            let theirs = theirs.and_then(|(_, (_, written))| written.as_deref());
+            let rule = Reducer::of_engine(key).unwrap_or_else(|| (self.reducer)(key));
+            match (ours, theirs) {
+                (Some(ours), Some(theirs)) if ours != theirs => {
+                    rule.reduce(None, ours.clone(), theirs).as_ref() == Some(ours)
+                }
+                (Some(_), None) => rule != Reducer::Last,
+                _ => false,
+            }
+        });
+        decisions
     }
 
     /// What all of them come to. `id` is a number for what reducers made of them.

@@ -38,6 +38,8 @@ pub(crate) const USAGE: &str = "__usage";
 pub const INTERRUPTED_NODE: &str = "__interrupted_node";
 /// What people decided, by the nodes that asked.
 pub(crate) const APPROVALS: &str = "approvals";
+/// What came of commands, by the gates that ran them.
+pub(crate) const GATES: &str = "gate_results";
 /// The agents that were cut short, by their nodes, and why.
 pub const CUT_SHORT: &str = "__cut_short";
 /// How many nodes ran before, as conditions see it.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::change::VarChange;
-use super::{APPROVALS, CUT_SHORT, INTERRUPTED_NODE, TOOL_CALLS, USAGE};
+use super::{APPROVALS, CUT_SHORT, GATES, INTERRUPTED_NODE, TOOL_CALLS, USAGE};
 
 /// The ways to put together the values that branches gave the same variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,12 @@ pub enum Reducer {
     Union,
     /// The entries of all objects; an entry that several branches wrote is the last one's.
     Object,
+    /// What it was before the branches, if they differ: what each wrote is its own affair.
+    Before,
 }
+
+/// What nodes write who cannot be given another name for it.
+const UNNAMED: [&str; 5] = ["answer", "branch_result", "route_target", "loop_count", "loop_count_exceeded"];
 
 impl Reducer {
     /// How the variables are put together that the engine and its nodes keep count in.
@@ -56,6 +61,35 @@ impl Reducer {
         }
     }
 
+    /// How the variables are put together that gates write. That one failed is what counts: `fail` is the least of its values.
+    pub(crate) fn of_gates(key: &str) -> Option<Self> {
+        match key {
+            GATES => Some(Self::Object),
+            "gate_result" => Some(Self::Min),
+            "gate_result_output" | "gate_result_failed_command" => Some(Self::Last),
+            _ => None,
+        }
+    }
+
+    /// How the variables are put together that say where to go, unless somebody names a rule: every branch goes its own way.
+    pub(crate) fn of_ways(key: &str) -> Option<Self> {
+        (key != "answer" && UNNAMED.contains(&key)).then_some(Self::Before)
+    }
+
+    /// The decision that a variable says more about: it is that of the branch whose decision counts.
+    pub(super) fn decision_of(key: &str) -> Option<&'static str> {
+        match key {
+            "approval_comment" => Some("approval_status"),
+            "gate_result_output" | "gate_result_failed_command" => Some("gate_result"),
+            _ => None,
+        }
+    }
+
+    /// Whether nodes write a variable that cannot be given another name for it.
+    pub(super) fn is_unnamed(key: &str) -> bool {
+        UNNAMED.contains(&key) || Self::of_gates(key).or_else(|| Self::of_engine(key)).is_some()
+    }
+
     /// What values it puts together, and its name; `None` if it puts nothing together.
     pub(crate) fn demand(self) -> Option<(&'static str, &'static str)> {
         match self {
@@ -67,7 +101,7 @@ impl Reducer {
             Self::Any => Some(("any", "booleans")),
             Self::All => Some(("all", "booleans")),
             Self::Object => Some(("object", "objects")),
-            Self::Error | Self::First | Self::Last => None,
+            Self::Error | Self::First | Self::Last | Self::Before => None,
         }
     }
 
@@ -88,6 +122,7 @@ impl Reducer {
             Self::Error | Self::Append | Self::Sum => false,
             Self::First
             | Self::Last
+            | Self::Before
             | Self::Min
             | Self::Max
             | Self::Any
@@ -101,6 +136,7 @@ impl Reducer {
     pub(crate) fn reduce(self, before: Option<&Value>, first: Value, second: &Value) -> Option<Value> {
         match self {
             Self::Error => None,
+            Self::Before => before.cloned(),
             Self::First => Some(first),
             Self::Last => Some(second.clone()),
             Self::Append => {

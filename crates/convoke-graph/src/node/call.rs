@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ports::output;
-use super::{GraphEquipment, NodeCall, NodeSite, PortType, Ports, Typed};
+use super::{GraphEquipment, NodeCall, NodeSite, Port, PortType, Ports, Typed};
+use crate::board::GATES;
+use crate::run::Rules;
 use crate::{Board, GraphFault};
 
 const SHELL: &str = "bash";
@@ -140,11 +142,13 @@ impl Typed for Gate {
     type Config = GateConfig;
 
     fn ports(_: &Value) -> Ports {
-        Ports::writing([
+        let mut ports = Ports::writing([
             ("gate_result", PortType::String),
             ("gate_result_output", PortType::String),
             ("gate_result_failed_command", PortType::Any),
-        ])
+        ]);
+        ports.outputs.push(Port::optional(GATES, PortType::Object));
+        ports
     }
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
@@ -171,7 +175,14 @@ impl Typed for Gate {
                     }
                 }
             }
-            call.board.set("gate_result", if failed.is_some() { "fail" } else { "pass" })?;
+            let result = if failed.is_some() { "fail" } else { "pass" };
+            if call.rules == Rules::Current {
+                let mut gates: Map<String, Value> = call.board.typed(GATES).unwrap_or_default();
+                let this = json!({"result": result, "output": output, "failed_command": failed});
+                gates.insert(call.id.to_owned(), this);
+                call.board.set(GATES, gates)?;
+            }
+            call.board.set("gate_result", result)?;
             call.board.set("gate_result_output", output)?;
             Ok(call.board.set("gate_result_failed_command", failed)?)
         })

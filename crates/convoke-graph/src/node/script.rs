@@ -11,6 +11,8 @@ mod javascript;
 #[cfg(feature = "script")]
 mod runaway;
 
+#[cfg(feature = "script")]
+use std::borrow::Cow;
 use std::ops::Range;
 #[cfg(feature = "script")]
 use std::sync::{
@@ -160,13 +162,14 @@ impl Engine {
         let done = tokio::task::spawn_blocking(move || {
             runaway::within_time(move |is_over| javascript::run(&source, given, is_over), stopped)
         });
-        let made = done.await.map_err(Error::failed)?.map_err(Error::permanent)?;
+        let made =
+            done.await.map_err(Error::failed)?.map_err(|problem| Error::permanent(bounded(&problem)))?;
         let made: Made = serde_json::from_str(&made)?;
         if let Some(fault) = made.fault {
-            return Err(GraphFault::error(format!("the script failed: {fault}")));
+            return Err(GraphFault::error(format!("the script failed: {}", bounded(&fault))));
         }
         if let Some(message) = made.error {
-            return Err(GraphFault::error(format!("the script says: {message}")));
+            return Err(GraphFault::error(format!("the script says: {}", bounded(&message))));
         }
         let Written { vars, removed } = made.made.unwrap_or_default();
         let is_own = |key: &str| key.starts_with("__iteration_");
@@ -179,6 +182,23 @@ impl Engine {
         }
         Ok(own)
     }
+}
+
+/// The longest message of a script, in bytes.
+#[cfg(feature = "script")]
+const LONGEST: usize = 4_000;
+/// How much of that is its end, where its line stands.
+#[cfg(feature = "script")]
+const END: usize = 500;
+
+/// What a script says of itself, which may be anything, without its middle if it is long.
+#[cfg(feature = "script")]
+fn bounded(said: &str) -> Cow<'_, str> {
+    if said.len() <= LONGEST {
+        return said.into();
+    }
+    let (first, last) = (said.floor_char_boundary(LONGEST - END), said.ceil_char_boundary(said.len() - END));
+    format!("{} [… {} bytes left out …] {}", &said[..first], last - first, &said[last..]).into()
 }
 
 #[cfg(feature = "script")]

@@ -18,8 +18,10 @@ pub struct Graph {
     pub(super) steps: Arc<[SharedStep<Activation>]>,
     /// What the nodes are called.
     pub(super) names: Arc<[Arc<str>]>,
-    /// Whether it goes another way by the rules of earlier builds, perhaps.
-    pub(super) knows_other_rules: bool,
+    /// Whether its loops or merges go another way by the rules of earlier builds, perhaps.
+    pub(super) knows_other_loops: bool,
+    /// Whether nodes decide in it where to go that may be in several branches, or are kept by node.
+    pub(super) decides: bool,
 }
 
 impl CompiledGraph {
@@ -62,8 +64,13 @@ impl CompiledGraph {
         }
         let names = self.nodes.iter().map(|node| node.definition.id.as_str().into()).collect();
         let judges = self.definition.merge.values().any(|reducer| reducer.judges());
-        let knows_other_rules = judges || !guards.is_empty() || !rounds.is_empty();
-        Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into(), names, knows_other_rules })
+        let knows_other_loops = judges || !guards.is_empty() || !rounds.is_empty();
+        let count = |kinds: &[&str]| {
+            self.nodes.iter().filter(|node| kinds.contains(&node.definition.kind.as_str())).count()
+        };
+        let decides = count(&["gate"]) > 0 || count(&["ifelse", "router", "loopguard"]) > 1;
+        let compiled = Arc::new(self.clone());
+        Ok(Graph { compiled, steps: steps.into(), names, knows_other_loops, decides })
     }
 }
 
@@ -86,10 +93,14 @@ impl Graph {
     }
 
     /// What becomes of a variable that several branches write.
-    pub(super) fn reducer(&self, key: &str) -> Reducer {
+    pub(super) fn reducer(&self, key: &str, rules: Rules) -> Reducer {
         let merge = &self.compiled.definition.merge;
+        let decided = |of: fn(&str) -> Option<Reducer>| {
+            if self.decides && rules == Rules::Current { of(key) } else { None }
+        };
         let named = merge.get(key).copied().or_else(|| Reducer::of_engine(key));
-        named.or_else(|| merge.get("*").copied()).unwrap_or_default()
+        let named = named.or_else(|| decided(Reducer::of_gates)).or_else(|| merge.get("*").copied());
+        named.or_else(|| decided(Reducer::of_ways)).unwrap_or_default()
     }
 }
 

@@ -7,25 +7,27 @@ use convoke_core::{Error, Scope};
 use super::graph::Graph;
 
 /// By which rules a run of a graph goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rules {
     /// The guard of a loop within a loop counts on and on, and who writes what was there before has written nothing.
     Earlier,
-    /// Such a guard begins anew whenever that of the loop around counts, and whatever is written is heard.
+    /// Such a guard begins anew whenever that of the loop around counts, and whatever is written is heard; nodes of several branches that
+    /// decide where to go are a conflict if they differ.
     Guarded,
-    /// Such a guard begins anew with every round, whether or not the loop around has a guard.
+    /// Such a guard begins anew with every round, whether or not the loop around has a guard. Gates are kept by node, and one that failed
+    /// is what counts; a branch goes its own way.
     Current,
 }
 
 impl Rules {
     /// Those of a graph that begins, or goes on, in this scope.
     pub(super) fn of(graph: &Graph, scope: &Scope) -> Result<Self, Error> {
-        if !graph.knows_other_rules {
+        if !graph.knows_other_loops && !graph.decides {
             return Ok(Self::Current);
         }
         Ok(match scope.version("rules of loops and merges", 1..=3)? {
-            1 => Self::Earlier,
-            2 => Self::Guarded,
+            1 if graph.knows_other_loops => Self::Earlier,
+            1 | 2 => Self::Guarded,
             _ => Self::Current,
         })
     }

@@ -379,8 +379,8 @@ impl<'a> Schedule<'a> {
     }
 
     pub(super) fn merge(&mut self, tokens: Vec<Token>) -> Result<Option<Token>, MergeConflict> {
-        let (graph, id) = (self.graph, self.next_id());
-        together(tokens, &self.base, &|key| graph.reducer(key), id)
+        let (graph, rules, id) = (self.graph, self.rules, self.next_id());
+        together(tokens, &self.base, &|key| graph.reducer(key, rules), id)
     }
 
     fn next_id(&mut self) -> u64 {

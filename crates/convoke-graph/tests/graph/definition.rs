@@ -297,6 +297,45 @@ fn the_schema_knows_every_type_of_node() {
 }
 
 #[test]
+fn a_reference_may_stand_for_any_value_of_a_configuration_in_the_schema_too() {
+    let validator = jsonschema::validator_for(&schema(&NodeTypes::standard())).unwrap();
+    for (kind, config, is_valid) in [
+        ("loopguard", json!({"max_count": "${board.rounds}"}), true),
+        ("loopguard", json!({"max_count": "often"}), false),
+        (
+            "llm",
+            json!({"json_mode": "${board.json:false}", "tool_names": "${board.tools}", "temperature": 0.5}),
+            true,
+        ),
+        ("llm", json!({"json_mode": "yes"}), false),
+        ("aggregator", json!({"input_keys": ["a", "${board.b}"], "mode": "${board.mode}"}), true),
+        ("aggregator", json!({"input_keys": ["a"], "mode": "map"}), true),
+        ("aggregator", json!({"input_keys": ["a"], "mode": "pile"}), false),
+        ("context", json!({"files": ["${board.file}"], "commands": [{"command": "ls"}]}), true),
+        ("context", json!({"files": ["a.txt"]}), false),
+        ("passthrough", json!({"more": "${board.x}"}), false),
+    ] {
+        let made = graph(json!([{"id": "a", "type": kind, "config": config}]), &[("a", "__end__")]);
+        assert_eq!(validator.is_valid(&made), is_valid, "{kind} {config}");
+    }
+}
+
+#[test]
+fn the_examples_fit_the_schema() {
+    let validator = jsonschema::validator_for(&schema(&NodeTypes::standard())).unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/graphs");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let graphs: Vec<_> = files.filter(|file| file.to_string_lossy().contains(".graph.")).collect();
+    assert!(graphs.len() > 2, "{graphs:?}");
+    for file in graphs {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let graph = convoke_text::document::parse(&text, &mut Vec::new()).unwrap().to_value();
+        let wrong: Vec<String> = validator.iter_errors(&graph).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{}: {wrong:?}", file.display());
+    }
+}
+
+#[test]
 fn a_diagram_says_which_nodes_leave_no_trace_of_a_run() {
     let nodes = json!([
         {"id": "ask", "type": "llm", "config": {"prompt": "Hello"}},

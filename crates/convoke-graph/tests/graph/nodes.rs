@@ -293,7 +293,7 @@ async fn flowcraft_194_a_gate_stops_at_the_first_command_that_fails() {
 }
 
 /// A shell as the built-in one is: to a step a result is data; `busy` fails the first time, for a reason that passes.
-fn careful_shell() -> convoke_agent::FunctionTool {
+pub(super) fn careful_shell() -> convoke_agent::FunctionTool {
     let calls = Arc::new(AtomicU32::new(0));
     convoke_agent::FunctionTool::with_context(
         "bash",
@@ -646,6 +646,43 @@ async fn what_fails_in_a_script_is_said_with_its_line_and_without_internals() {
 }
 
 #[tokio::test]
+async fn a_script_without_memory_for_an_error_is_told_what_it_needs() {
+    for (source, told) in [
+        (
+            "let m = new ArrayBuffer(6e7), l = null; for (;;) l = {l}",
+            "the script failed: it needs more than 64 MiB",
+        ),
+        (
+            "/* throw */ let m = new ArrayBuffer(6e7), l = null; for (;;) l = {l}",
+            "null, or it needs more than 64 MiB",
+        ),
+        ("throw null", "the script failed: null, or it needs more than 64 MiB"),
+        ("Promise.reject(null)", "a promise failed: null, or the script needs more than 64 MiB"),
+    ] {
+        let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;
+        assert!(error.contains(told), "{source}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_script_says_of_itself_is_bounded() {
+    for source in [
+        "throw new Error('x'.repeat(1e7))",
+        "signal.error('ä'.repeat(5e6))",
+        "Promise.reject('x'.repeat(1e7))",
+        "board.setVar('x'.repeat(1e6), () => 1)",
+        "throw {text: 'x'.repeat(1e7)}",
+    ] {
+        let error = Home::new().failed(one("script", json!({"source": source})), json!({})).await;
+        assert!(error.len() < 5_000 && error.contains("bytes left out"), "{source}: {}", error.len());
+    }
+    let error = Home::new()
+        .failed(one("script", json!({"source": "\nthrow new Error('x'.repeat(1e7))"})), json!({}))
+        .await;
+    assert!(error.contains("[… 9996") && error.contains("x (line 2 of the script)"), "{error}");
+}
+
+#[tokio::test]
 async fn approvals_side_by_side_belong_to_their_nodes_and_meet_without_a_conflict() {
     let made = graph(
         json!([passes("fork"), {"id": "first", "type": "approval"}, {"id": "second", "type": "approval"}, passes("join")]),
@@ -671,6 +708,76 @@ async fn approvals_side_by_side_belong_to_their_nodes_and_meet_without_a_conflic
         );
         assert_eq!(board.get("approval_decision"), None, "no document names it");
     }
+}
+
+#[tokio::test]
+async fn gates_side_by_side_are_kept_by_node_and_one_that_failed_is_what_counts() {
+    let gate = |id: &str, command: &str| json!({"id": id, "type": "gate", "config": {"commands": [command]}});
+    let edges = [("fork", "first"), ("fork", "second"), ("first", "join"), ("second", "join")];
+    for (commands, result, failed, output) in [
+        (["ok", "fine"], "pass", json!(null), "fine"),
+        (["false", "ok"], "fail", json!("false"), "Exit code: 1"),
+        (["ok", "false"], "fail", json!("false"), "Exit code: 1"),
+    ] {
+        // What it was before does not count, and who comes to the same again is heard.
+        for (before, merge) in
+            [(json!({}), json!({})), (json!({"gate_result": "fail"}), json!({"*": "last"}))]
+        {
+            let [first, second] = commands;
+            let nodes =
+                json!([writes("fork", before), gate("first", first), gate("second", second), passes("join")]);
+            let mut made = graph(nodes, &edges);
+            made["merge"] = merge;
+            let board = Home::new().tool(careful_shell()).done(made, json!({})).await;
+            assert_eq!((board.text("gate_result"), board.text("gate_result_output")), (result, output));
+            assert_eq!(board.get("gate_result_failed_command"), Some(&failed));
+            let gates = board.get("gate_results").unwrap();
+            let results = [&gates["first"], &gates["second"]].map(|gate| gate["result"] == "fail");
+            assert_eq!(results, commands.map(|command| command == "false"), "{gates}");
+            assert!(gates["first"]["output"].is_string() && gates["first"].get("failed_command").is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn which_way_a_branch_went_is_its_own_affair_unless_somebody_names_it() {
+    let way = |id: &str, condition: &str| json!({"id": id, "type": "ifelse", "config": {"conditions": [{"expression": condition}]}});
+    let route = |id: &str, target: &str| json!({"id": id, "type": "router", "config": {"routes": [{"target": target}]}});
+    let guard = |id: &str, most: u64| json!({"id": id, "type": "loopguard", "config": {"max_count": most}});
+    let nodes = json!([
+        way("outer", "true"),
+        way("a", "false"),
+        route("a2", "x"),
+        guard("a3", 1),
+        way("b", "true"),
+        route("b2", "y"),
+        guard("b3", 2),
+        passes("join"),
+    ]);
+    let edges = [
+        ("outer", "a"),
+        ("outer", "b"),
+        ("a", "a2"),
+        ("a2", "a3"),
+        ("a3", "join"),
+        ("b", "b2"),
+        ("b2", "b3"),
+        ("b3", "join"),
+    ];
+    let mut made = graph(nodes, &edges);
+    let board = Home::new().done(made.clone(), json!({})).await;
+    assert_eq!(board.text("branch_result"), "if", "what it was before the fork");
+    assert_eq!((board.get("route_target"), board.get("loop_count_exceeded")), (None, None));
+    assert_eq!(board.get("loop_count"), Some(&json!(1)), "they agree");
+    made["merge"] = json!({"route_target": "first", "*": "last"});
+    let board = Home::new().done(made.clone(), json!({})).await;
+    assert_eq!((board.text("route_target"), board.get("loop_count_exceeded")), ("x", Some(&json!(false))));
+    made["merge"] = json!({"route_target": "error"});
+    let told = Home::new().failed(made, json!({})).await;
+    assert!(
+        told.contains("They write to no other name: say under `merge` what becomes of `route_target`"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

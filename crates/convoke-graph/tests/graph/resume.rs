@@ -167,7 +167,7 @@ async fn flowcraft_152_a_run_does_not_go_on_with_another_graph() {
 async fn begun_by_an_earlier_build(harmless: Value, made: Value) -> (Board, Board) {
     let mut boards = Vec::new();
     for beginning in [harmless, made.clone()] {
-        let home = Home::new();
+        let home = Home::new().tool(super::nodes::careful_shell());
         let run = home.run(beginning, json!({})).await.run;
         home.answer(&run, Answer::approve()).await;
         boards.push(home.resume(made.clone(), &run).await.completed().unwrap());
@@ -196,7 +196,11 @@ async fn guards_within_loops_count_on_in_runs_that_began_when_they_did() {
         ("inner", "work"),
         ("work", "inner"),
     ];
-    let (old, new) = begun_by_an_earlier_build(graph(nodes.clone(), &harmless), graph(nodes, &loops)).await;
+    let mut harmless = graph(nodes.clone(), &harmless);
+    for guard in [1, 2] {
+        harmless["nodes"][guard] = passes(["outer", "inner"][guard - 1]);
+    }
+    let (old, new) = begun_by_an_earlier_build(harmless, graph(nodes, &loops)).await;
     assert_eq!((old.get("worked"), new.get("worked")), (Some(&json!(2)), Some(&json!(6))));
 }
 
@@ -257,4 +261,22 @@ async fn a_no_over_a_no_is_passed_over_in_runs_that_began_when_it_was() {
     made["merge"] = json!({"ok": "all"});
     let (old, new) = begun_by_an_earlier_build(harmless, made).await;
     assert_eq!((old.get("ok"), new.get("ok")), (Some(&json!(true)), Some(&json!(false))));
+}
+
+#[tokio::test]
+async fn gates_in_branches_meet_as_they_did_in_runs_that_began_then() {
+    let edges = [("start", "ask"), ("ask", "a"), ("ask", "b"), ("a", "join"), ("b", "join")];
+    let made = |kind: &str, a: Value, b: Value| {
+        let failed = json!({"gate_result": "fail", "gate_result_output": "Exit code: 1", "gate_result_failed_command": "false"});
+        let node = |id: &str, config: Value| json!({"id": id, "type": kind, "config": config});
+        let nodes =
+            [writes("start", failed), node("ask", json!({})), node("a", a), node("b", b), passes("join")];
+        let mut made = graph(json!(nodes), &edges);
+        made["nodes"][1]["type"] = json!("approval");
+        made
+    };
+    let gates = made("gate", json!({"commands": ["ok"]}), json!({"commands": ["false"]}));
+    let (old, new) = begun_by_an_earlier_build(made("passthrough", json!({}), json!({})), gates).await;
+    assert_eq!((old.text("gate_result"), new.text("gate_result")), ("pass", "fail"));
+    assert_eq!((old.get("gate_results"), new.get("gate_results").is_some()), (None, true));
 }

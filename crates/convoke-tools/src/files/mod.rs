@@ -21,7 +21,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_agent::FunctionTool;
+use convoke_agent::{FunctionTool, ToolContext};
 use convoke_core::{Access, Origin, Tool, ToolEffect};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -81,10 +81,37 @@ fn tool<A: HasPath>(
     work: Work<A>,
     touches: Touches<A>,
 ) -> FunctionTool {
+    tool_for(
+        workspace,
+        name,
+        description,
+        move |workspace, arguments, _, cancel| work(workspace, arguments, cancel),
+        touches,
+    )
+}
+
+/// Who is given the result of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// A model, which is told what is left out.
+    Model,
+    /// A step, for which it is data.
+    Step,
+}
+
+/// A tool on files that gives steps something else than models.
+fn tool_for<A: HasPath>(
+    workspace: &Workspace,
+    name: &str,
+    description: &str,
+    work: impl Fn(&Workspace, A, Reader, &CancelFlag) -> Result<String, FileError> + Clone + Send + Sync + 'static,
+    touches: Touches<A>,
+) -> FunctionTool {
     let (here, there) = (workspace.clone(), workspace.clone());
-    FunctionTool::new(name, description, move |arguments: A| {
-        let workspace = here.clone();
-        async move { blocking(move |cancel| work(&workspace, arguments, cancel)).await }
+    FunctionTool::with_context(name, description, move |context: ToolContext, arguments: A| {
+        let (workspace, work) = (here.clone(), work.clone());
+        let reader = if context.scope.is_for_step() { Reader::Step } else { Reader::Model };
+        async move { blocking(move |cancel| work(&workspace, arguments, reader, cancel)).await }
     })
     .effects([ToolEffect::Reads])
     .accesses(move |arguments: A| touches(&there, arguments))

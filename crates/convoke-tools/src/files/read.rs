@@ -1,14 +1,17 @@
 //! The `read`, `head` and `tail` tools.
+//!
+//! To a model a file comes in pages, with notes on what is not there. To a step that `read` or `head` was called for it is data: the
+//! lines that it asked for, all of them if it named no number, or an error.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 
 use convoke_agent::FunctionTool;
-use convoke_core::Access;
+use convoke_core::{Access, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{HasPath, MOST_BYTES, note, tool};
+use super::{HasPath, MOST_BYTES, Reader, note, tool, tool_for};
 use crate::blocking::CancelFlag;
 use crate::workspace::{FileError, OpenFile, Workspace};
 
@@ -16,6 +19,8 @@ use crate::workspace::{FileError, OpenFile, Workspace};
 const LINES: usize = 2_000;
 /// What is shown of one line.
 const LONGEST_LINE: usize = 4_000;
+/// The most that a step is given, in bytes: as much as any tool may give.
+const LARGEST: usize = ToolSpec::DEFAULT_MAX_OUTPUT;
 
 /// Arguments of `read`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,9 +33,9 @@ struct Read {
     #[schemars(range(min = 1))]
     offset: usize,
     /// How many lines to read at most.
-    #[serde(default = "page")]
-    #[schemars(range(min = 1, max = 10_000))]
-    limit: usize,
+    #[serde(default)]
+    #[schemars(with = "usize", default = "page", range(min = 1, max = 10_000))]
+    limit: Option<usize>,
 }
 
 /// Arguments of `head` and `tail`.
@@ -53,8 +58,8 @@ fn ten() -> usize {
     10
 }
 
-fn page() -> usize {
-    LINES
+fn page() -> Option<usize> {
+    Some(LINES)
 }
 
 impl HasPath for Read {
@@ -70,24 +75,32 @@ impl HasPath for End {
 }
 
 pub(super) fn read(workspace: &Workspace) -> FunctionTool {
-    tool(
+    tool_for(
         workspace,
         "read",
         "Reads a text file. A long file comes in pages: the result says which lines it has and how to go on.",
-        |workspace, arguments: Read, cancel| {
-            lines(&workspace.open_file(&arguments.path)?, arguments.offset, arguments.limit, cancel)
+        |workspace, arguments: Read, reader, cancel| {
+            let (opened, offset) = (workspace.open_file(&arguments.path)?, arguments.offset);
+            match reader {
+                Reader::Model => lines(&opened, offset, arguments.limit.unwrap_or(LINES), cancel),
+                Reader::Step => whole_lines(&opened, offset, arguments.limit.unwrap_or(usize::MAX), cancel),
+            }
         },
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
 }
 
 pub(super) fn head(workspace: &Workspace) -> FunctionTool {
-    tool(
+    tool_for(
         workspace,
         "head",
         "Shows the first lines of a text file.",
-        |workspace, arguments: End, cancel| {
-            lines(&workspace.open_file(&arguments.path)?, 1, arguments.lines, cancel)
+        |workspace, arguments: End, reader, cancel| {
+            let opened = workspace.open_file(&arguments.path)?;
+            match reader {
+                Reader::Model => lines(&opened, 1, arguments.lines, cancel),
+                Reader::Step => whole_lines(&opened, 1, arguments.lines, cancel),
+            }
         },
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
@@ -107,7 +120,7 @@ fn lines(opened: &OpenFile, offset: usize, limit: usize, cancel: &CancelFlag) ->
     let mut reader = reader(opened)?;
     let mut result = String::new();
     let (mut number, mut shown, mut full) = (0, 0, false);
-    while let Some(line) = next_line(&mut reader, opened, cancel)? {
+    while let Some(line) = next_line(&mut reader, opened, LONGEST_LINE, cancel)? {
         number += 1;
         if number < offset || full {
             continue;
@@ -131,6 +144,34 @@ fn lines(opened: &OpenFile, offset: usize, limit: usize, cancel: &CancelFlag) ->
     Ok(result)
 }
 
+/// These lines and nothing else: text that is cut is another text.
+fn whole_lines(
+    opened: &OpenFile,
+    offset: usize,
+    limit: usize,
+    cancel: &CancelFlag,
+) -> Result<String, FileError> {
+    let mut reader = reader(opened)?;
+    let mut result = Vec::new();
+    let mut left = limit;
+    for _ in 1..offset {
+        if next_line(&mut reader, opened, 0, cancel)?.is_none() {
+            break;
+        }
+    }
+    while left > 0
+        && let Some(line) = next_line(&mut reader, opened, LARGEST, cancel)?
+    {
+        if result.len() + line.bytes > LARGEST {
+            let (path, bytes) = (opened.path.clone(), opened.bytes);
+            return Err(FileError::BeyondStep { path, bytes, limit: LARGEST as u64 });
+        }
+        result.extend(line.kept);
+        left -= 1;
+    }
+    String::from_utf8(result).map_err(|error| opened.binary(error.as_bytes()))
+}
+
 fn last_lines(workspace: &Workspace, arguments: &End, cancel: &CancelFlag) -> Result<String, FileError> {
     let opened = workspace.open_file(&arguments.path)?;
     let mut reader = reader(&opened)?;
@@ -139,11 +180,11 @@ fn last_lines(workspace: &Workspace, arguments: &End, cancel: &CancelFlag) -> Re
         let seek = reader.seek(SeekFrom::Start(skipped));
         seek.map_err(|error| FileError::io("read", &opened.path, error))?;
         // The rest of a line whose beginning is not here.
-        next_line(&mut reader, &opened, cancel)?;
+        next_line(&mut reader, &opened, LONGEST_LINE, cancel)?;
     }
     let mut last = VecDeque::with_capacity(arguments.lines.min(1_000));
     let mut left_out = skipped > 0;
-    while let Some(line) = next_line(&mut reader, &opened, cancel)? {
+    while let Some(line) = next_line(&mut reader, &opened, LONGEST_LINE, cancel)? {
         if last.len() == arguments.lines {
             last.pop_front();
             left_out = true;
@@ -187,9 +228,11 @@ impl Line {
     }
 }
 
+/// The next line, and of what is in it as much as this.
 fn next_line(
     reader: &mut impl BufRead,
     opened: &OpenFile,
+    longest: usize,
     cancel: &CancelFlag,
 ) -> Result<Option<Line>, FileError> {
     let mut line = Line { kept: Vec::new(), bytes: 0 };
@@ -200,7 +243,7 @@ fn next_line(
         let buffer = reader.fill_buf().map_err(|error| FileError::io("read", &opened.path, error))?;
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let piece = &buffer[..end.map_or(buffer.len(), |end| end + 1)];
-        let room = LONGEST_LINE.saturating_sub(line.kept.len());
+        let room = longest.saturating_sub(line.kept.len());
         line.kept.extend_from_slice(&piece[..piece.len().min(room)]);
         line.bytes += piece.len();
         let (read, is_end) = (piece.len(), end.is_some() || piece.is_empty());

@@ -170,6 +170,10 @@ impl MemorySession for ConversationMemory {
         })
     }
 
+    fn longest(&self) -> Option<usize> {
+        Some(MOST_KEPT)
+    }
+
     fn unsummarized(&self) -> BoxFuture<'_, Result<Option<Unsummarized>, Error>> {
         Box::pin(self.read(remarks::unsummarized))
     }

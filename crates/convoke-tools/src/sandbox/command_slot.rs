@@ -47,6 +47,14 @@ impl CommandSlot {
         }
     }
 
+    /// Says that the call is over, and its result known: its layers tell nobody anything any more. A call that is dropped, or whose
+    /// Convoke ends, wherever that is, never comes to this.
+    pub(crate) fn is_over(&self) {
+        if let Some(layers) = &self.layers {
+            layers.settle();
+        }
+    }
+
     /// Says that a command changes the workspace itself.
     pub(super) fn acts_in_place(&self) -> Result<(), SandboxError> {
         self.layers.as_ref().map_or(Ok(()), |layers| layers.tell_nothing())
@@ -81,6 +89,9 @@ impl Sandbox {
     pub(crate) async fn prepared(self) -> Preparation {
         match self.turn().await {
             Ok(turn) => {
+                if let Some(layers) = &turn.layers {
+                    layers.open();
+                }
                 let layers = turn.layers.as_ref().map(|layers| layers.path().to_owned());
                 let seen = json!({"mark": turn.mark, "boot": boot(), "layers": layers});
                 Preparation::default().keeping(seen).holding(turn)

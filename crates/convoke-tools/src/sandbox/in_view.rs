@@ -106,11 +106,7 @@ impl HeldChanges {
         let hidden: Vec<PathBuf> = begun.known.hidden.iter().map(|(path, _)| path.clone()).collect();
         let top = sandbox.workspace.path().to_owned();
         // Once begun, it is done to its end: whoever gives up waiting only does not hear of it.
-        let brought = tokio::task::spawn_blocking(move || {
-            let brought = begun.bring_out(&sandbox);
-            begun.layers.settle();
-            brought
-        });
+        let brought = tokio::task::spawn_blocking(move || begun.bring_out(&sandbox));
         let brought = brought.await.map_err(|lost| SandboxError::setup("a thread", lost))??;
         let notes = notes::of_view(&brought.refused, &hidden, finished.end, &finished.stderr);
         finished.notes.splice(0..0, notes);
@@ -121,7 +117,6 @@ impl HeldChanges {
 
     /// Brings out nothing, for this reason.
     pub(crate) fn leave(self, why: &str) -> CommandResult {
-        self.begun.layers.settle();
         let mut finished = self.finished;
         finished.lost = LostChanges::Refused;
         finished.notes.push(format!("denied: nothing that the command changed was taken over: {why}"));
@@ -255,9 +250,6 @@ fn begin(sandbox: &Sandbox, task: &SandboxCommand, slot: &CommandSlot) -> Result
         Ok((view, command))
     };
     let mut running = started(make)?;
-    if sandbox.network == Network::None {
-        layers.open();
-    }
     let stdout = Pipe(running.stdout.take().map(Into::into));
     let stderr = Pipe(running.stderr.take().map(Into::into));
     let (ender, listener) = (running.ender(), running.listener.take());

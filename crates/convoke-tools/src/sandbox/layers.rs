@@ -85,12 +85,12 @@ impl Layers {
         self.scratch.path()
     }
 
-    /// Says that a command works in the view from now on, and does nothing elsewhere.
+    /// Says that a call that is about to begin works in the view, and does nothing elsewhere.
     pub(super) fn open(&self) {
         self.is_open.store(true, Ordering::Relaxed);
     }
 
-    /// Says that whatever was to come out has done so.
+    /// Says that it is known what came of the call.
     pub(super) fn settle(&self) {
         self.is_open.store(false, Ordering::Relaxed);
     }

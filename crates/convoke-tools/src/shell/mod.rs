@@ -73,7 +73,9 @@ pub fn bash(sandbox: &Sandbox) -> FunctionTool {
             let sandbox = sandbox.clone();
             async move {
                 let turn = sandbox.turn_of(&context.prepared).await.map_err(Error::failed)?;
-                run(&sandbox, arguments, &turn, &context.scope).await
+                let ended = run(&sandbox, arguments, &turn, &context.scope).await;
+                turn.is_over();
+                ended
             }
         },
     );

@@ -94,6 +94,20 @@ pub enum FileError {
         /// What was to be done.
         action: &'static str,
     },
+    /// It is more than a step is given, which is given all of what it asks for.
+    #[error(
+        "what is to be read of `{}`, which has {bytes} bytes, is more than the {limit} that a step is given: read fewer lines of it, or \
+         have a command take what is needed from it",
+        shown(.path)
+    )]
+    BeyondStep {
+        /// The path.
+        path: PathBuf,
+        /// How long the file is.
+        bytes: u64,
+        /// How much a step is given.
+        limit: u64,
+    },
     /// It was changed under our hands, again and again.
     #[error("denied: `{path}` changes while it is being looked up; try again when nothing else works on it")]
     Unsteady {

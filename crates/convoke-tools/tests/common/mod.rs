@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Runtime, Scope, Step, Tool, ToolCall, ToolResult, Workflow};
+use convoke_core::{
+    BoxFuture, Error, RecordedError, Runtime, Scope, Step, Tool, ToolCall, ToolResult, Workflow,
+};
 use convoke_tools::files;
 use convoke_tools::workspace::Workspace;
 use serde_json::Value;
@@ -110,6 +112,35 @@ pub async fn call_in(runtime: &Runtime, tool: &Arc<dyn Tool>, arguments: Value) 
     let outcome = runtime.start(&Workflow::new(step), None).await.unwrap();
     let result: ToolResult = outcome.completed().unwrap().unwrap();
     if result.is_error { Err(result.content) } else { Ok(result.content) }
+}
+
+/// Calls a tool for a step, in a run of its own: what it is given as data.
+pub async fn call_for_step(tool: &Arc<dyn Tool>, arguments: Value) -> Result<String, RecordedError> {
+    let step = Workflow::new(CallForStep(Call { tool: Arc::clone(tool), arguments }));
+    Runtime::new().start(&step, None).await.unwrap().completed().unwrap().unwrap()
+}
+
+/// A step that calls a tool for itself.
+struct CallForStep(Call);
+
+impl Step<Option<Result<String, RecordedError>>> for CallForStep {
+    fn name(&self) -> &str {
+        "call"
+    }
+
+    fn run<'a>(
+        &'a self,
+        scope: &'a Scope,
+        state: &'a mut Option<Result<String, RecordedError>>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let Call { tool, arguments } = &self.0;
+            let (name, arguments) = (tool.spec().name().to_owned(), arguments.clone());
+            let call = ToolCall { id: "1".to_owned(), name, arguments };
+            *state = Some(scope.tool_scope(&**tool, None).try_tool(tool, &call).await?);
+            Ok(())
+        })
+    }
 }
 
 /// A step that calls a tool.

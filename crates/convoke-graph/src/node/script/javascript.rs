@@ -23,7 +23,8 @@ const FRAME: &str = r#"(function (source, input, give) {
     let error = null, fault = null;
     const described = (thrown) => {
         if (thrown instanceof Error && /out of memory/.test(thrown.message)) { return `it ${given.tooMuch}`; }
-        if (thrown === null) { return `null was thrown, which is also what it comes to where no memory is left for an error; then it ${given.tooMuch}`; }
+        // Where there is no memory for an Error either, null is thrown.
+        if (thrown === null) { return /\b(throw|reject)\b/.test(source) ? `null, or it ${given.tooMuch}` : `it ${given.tooMuch}`; }
         const isError = thrown instanceof Error;
         const text = isError ? `${thrown.name}: ${thrown.message}` : typeof thrown === "object" ? stringify(thrown) : String(thrown);
         // Two lines of the function around it come before its first.
@@ -211,7 +212,8 @@ fn described(reason: &Value<'_>) -> Option<String> {
     }
     let text =
         reason.get::<Coerced<String>>().map_or_else(|_| "it cannot be said why".to_owned(), |text| text.0);
-    Some(format!("a promise failed: {text}"))
+    let perhaps = if reason.is_null() { format!(", or the script {TOO_MUCH}") } else { String::new() };
+    Some(format!("a promise failed: {text}{perhaps}"))
 }
 
 /// What went wrong around a script.
@@ -220,7 +222,8 @@ fn fault(error: CaughtError<'_>) -> String {
         CaughtError::Exception(exception) => exception.message().unwrap_or_default(),
         other => other.to_string(),
     };
-    match text.contains("out of memory") {
+    let is_null = matches!(&error, CaughtError::Value(value) if value.is_null());
+    match is_null || text.contains("out of memory") {
         true => format!("the script {TOO_MUCH}"),
         false => format!("the script failed: {}", text.trim()),
     }
