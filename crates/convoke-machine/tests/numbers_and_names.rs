@@ -109,6 +109,7 @@ fn an_event_that_others_send_has_a_name_that_can_be_sent() {
             assert_eq!(errors(&pack), ["bad-event-name"], "{event} {orchestration}");
             let found = findings(&pack);
             let found = found.iter().find(|finding| finding.is_error()).unwrap();
+            assert_eq!(&pack.to_string()[found.place.clone().unwrap()], format!("\"{event}\""));
             let event = event.replace('/', "~1");
             assert_eq!(found.path, format!("/workflow/states/w/on_event/{event}"));
         }

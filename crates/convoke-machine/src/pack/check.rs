@@ -43,7 +43,7 @@ pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
         self::agents(pack, agents, findings);
     }
     skills(&pack.skills, findings);
-    events(pack, findings);
+    events(document, pack, findings);
     compositions(pack, findings);
     features(document, findings);
 }
@@ -190,7 +190,7 @@ fn skills(skills: &[SkillSource], findings: &mut Vec<Finding>) {
 }
 
 /// Events that nobody could send, where others send them.
-fn events(pack: &Pack, findings: &mut Vec<Finding>) {
+fn events(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
     for (name, state) in pack.workflow.iter().flat_map(|workflow| &workflow.states) {
         if state.terminal || !matches!(&*state.orchestration, "external" | "hybrid") {
             continue;
@@ -202,12 +202,14 @@ fn events(pack: &Pack, findings: &mut Vec<Finding>) {
                 Ok(_) => continue,
                 Err(error) => error.to_string(),
             };
-            let place = child(&child(&child("/workflow/states", name), "on_event"), event);
+            let path = child(&child(&child("/workflow/states", name), "on_event"), event);
+            let place = document.name_place_of(&path);
             let shown = convoke_text::one_line_of(event, 40);
             let message = format!("nobody can send event `{shown}` to state `{name}`: {why}");
-            findings.push(
-                Finding::error("bad-event-name", place, message).help("write a name like `NeedsReview`"),
-            );
+            let mut finding =
+                Finding::error("bad-event-name", path, message).help("write a name like `NeedsReview`");
+            finding.place = place;
+            findings.push(finding);
         }
     }
 }
