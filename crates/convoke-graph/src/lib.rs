@@ -33,8 +33,8 @@ pub use definition::{
 pub use fault::GraphFault;
 pub use inputs::{InvalidInputs, QUERY};
 pub use node::{
-    GraphEquipment, ModelSource, NestedWorkflow, Node, NodeCall, NodeSite, NodeType, NodeTypes, Port,
-    PortType, Ports, WorkflowSource,
+    GraphEquipment, ModelSource, NestedResult, NestedWorkflow, Node, NodeCall, NodeSite, NodeType, NodeTypes,
+    Port, PortType, Ports, WorkflowSource,
 };
 pub use reference::ReferenceError;
 pub use run::Graph;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use convoke_core::Path;
 
 use crate::CompiledGraph;
-use crate::compile::CompiledNode;
+use crate::compile::{CompiledNode, reached};
 
 /// The record of one run of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl CompiledGraph {
             // It may have been passed over, and leads on as if it had run.
             "graph" if node.skip.is_some() && !(record.is_known)(&path(1)) => None,
             "graph" => Some(u32::from(is_over || (record.is_known)(&path(1)))),
-            _ if graph.nodes[graph.entry].keeps_route() => Some(
+            _ if graph.nodes[graph.entry].keeps_route() || (is_over && graph.keeps_something()) => Some(
                 (1..)
                     .take_while(|time| (record.is_known)(&path(*time)))
                     .count()
@@ -174,6 +174,18 @@ impl CompiledGraph {
         let before = if visits.begun == 1 { Some(graph.untaken()) } else { visits.inner.take() };
         visits.inner =
             before.zip(ways).map(|(before, ways)| ways.into_iter().fold(before, GraphWay::together));
+    }
+
+    /// Whether it leaves something on record whenever it comes to an end: nobody gets there by nodes alone that only compute.
+    fn keeps_something(&self) -> bool {
+        let edges = |node: &CompiledNode| match node.keeps_route() {
+            true => Vec::new(),
+            false => node.edges.iter().filter_map(|edge| edge.to).collect(),
+        };
+        let silent = reached(&[self.entry], &self.nodes.iter().map(edges).collect::<Vec<_>>());
+        let ends =
+            |node: &CompiledNode| node.edges.is_empty() || node.edges.iter().any(|edge| edge.to.is_none());
+        !self.nodes.iter().zip(silent).any(|(node, is_silent)| is_silent && !node.keeps_route() && ends(node))
     }
 
     /// A way on which nobody has gone yet.

@@ -8,22 +8,21 @@ use convoke_diagram::{Diagram, Mark};
 use convoke_eval::Facts;
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
-use convoke_goals::agentfile::load::{Loader, PathContent};
+use convoke_goals::agentfile::load::Loader;
 use convoke_goals::agentfile::model::{Input, Type};
 use convoke_goals::{Equipment, Problem, Secrets, Values};
 use convoke_graph::{
-    Board, CUT_SHORT, CompiledGraph, GraphEquipment, InputType, NestedWorkflow, NodeTypes, QUERY,
-    looks_like_a_graph,
+    Board, CUT_SHORT, CompiledGraph, GraphEquipment, InputType, NestedResult, NestedWorkflow, NodeTypes,
+    QUERY, looks_like_a_graph,
 };
 use convoke_history::History;
-use convoke_text::finding::Finding;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::agentfile::AgentfileKind;
-use crate::definition::{Definition, DefinitionKind, EquippedDefinition, counted};
+use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::graph_way;
-use crate::pack::{MEMORY, PackKind, diagnostics};
+use crate::nested::read_part;
+use crate::pack::{MEMORY, diagnostics};
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "graph";
@@ -50,76 +49,25 @@ impl DefinitionKind for GraphKind {
     }
 
     fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
-        // Whoever names the file that is read goes round in a circle.
-        let own = std::path::Path::new(source.name()).file_name().and_then(std::ffi::OsStr::to_str);
-        let (graph, findings) = read_within(source.text(), files, own.as_slice());
-        (graph.map(|graph| Arc::new(graph) as Arc<dyn Definition>), diagnostics(source, &findings))
-    }
-}
-
-/// What is found where files lead back to each other.
-const CIRCLE: &str = "workflow-circle";
-
-/// Reads a graph and the files that its nodes run. `chain` are the files that led here.
-fn read_within(text: &str, files: &dyn Loader, chain: &[&str]) -> (Option<GraphDefinition>, Vec<Finding>) {
-    let mut workflows = BTreeMap::new();
-    let (graph, findings) = convoke_graph::read_with(text, &NodeTypes::standard(), |graph| {
-        let mut findings = Vec::new();
-        for (path, file) in graph.workflow_files() {
-            match nested(&file, files, chain) {
-                Ok(definition) => drop(workflows.insert(file, definition)),
-                Err(Unfit::Circle(circle)) => {
-                    let help = "let one of them do its work without the next";
-                    findings.push(Finding::error(CIRCLE, path, circle).help(help));
-                }
-                Err(Unfit::Bad(why)) => {
-                    let message = format!("`{file}` cannot be run as part of this graph: {why}");
-                    findings.push(Finding::error("bad-workflow", path, message));
+        let mut workflows = BTreeMap::new();
+        let (graph, findings) = convoke_graph::read_with(source.text(), &NodeTypes::standard(), |graph| {
+            let mut findings = Vec::new();
+            for (path, file) in graph.workflow_files() {
+                let place = file.strip_prefix("./").unwrap_or(&file);
+                match read_part(files, &file, place) {
+                    Ok(definition) => drop(workflows.insert(file, definition)),
+                    Err(why) => {
+                        let what = format!("`{file}` cannot be run as part of this graph");
+                        findings.push(why.finding(path, &what));
+                    }
                 }
             }
-        }
-        findings
-    });
-    (graph.map(|graph| GraphDefinition::new(graph, workflows)), findings)
-}
-
-/// Why a file cannot be run by a node.
-enum Unfit {
-    /// Files lead back to each other: which.
-    Circle(String),
-    /// Anything else.
-    Bad(String),
-}
-
-/// A file that a node runs.
-fn nested(file: &str, files: &dyn Loader, chain: &[&str]) -> Result<Arc<dyn Definition>, Unfit> {
-    let own = file.strip_prefix("./").unwrap_or(file);
-    if let Some(begins) = chain.iter().position(|before| *before == own) {
-        let circle = [&chain[begins..], &[own]].concat().join(" → ");
-        return Err(Unfit::Circle(format!("these files would run each other without end: {circle}")));
+            findings
+        });
+        let definition =
+            graph.map(|graph| Arc::new(GraphDefinition::new(graph, workflows)) as Arc<dyn Definition>);
+        (definition, diagnostics(source, &findings))
     }
-    let text = match files.find(file) {
-        Ok(PathContent::Text(text)) => text,
-        Ok(_) => return Err(Unfit::Bad("there is no such file".to_owned())),
-        Err(error) => return Err(Unfit::Bad(error.to_string())),
-    };
-    let wrong = |errors: usize| {
-        Unfit::Bad(format!("it has {}; `convoke validate {file}` shows them", counted(errors, 0)))
-    };
-    if GraphKind.recognizes(file, text.as_bytes()) {
-        let (graph, findings) = read_within(&text, files, &[chain, &[own]].concat());
-        // A circle is said where one looks first, as each file in it would only send one on to the next.
-        let circle = findings.iter().find(|finding| finding.code == CIRCLE);
-        let circle = circle.map(|finding| Unfit::Circle(finding.message.clone()));
-        let errors = findings.iter().filter(|finding| finding.is_error()).count();
-        return graph
-            .map(|graph| Arc::new(graph) as Arc<dyn Definition>)
-            .ok_or_else(|| circle.unwrap_or_else(|| wrong(errors)));
-    }
-    let is_pack = PackKind.recognizes(file, text.as_bytes());
-    let kind: &dyn DefinitionKind = if is_pack { &PackKind } else { &AgentfileKind };
-    let (definition, diagnostics) = kind.read(&Source::new(file, text), files);
-    definition.filter(|_| diagnostics.errors() == 0).ok_or_else(|| wrong(diagnostics.errors()))
 }
 
 /// A file that a node runs, with everything it needs.
@@ -133,7 +81,7 @@ impl NestedWorkflow for NestedFile {
         &'a self,
         scope: &'a Scope,
         inputs: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Value, Error>> {
+    ) -> BoxFuture<'a, Result<NestedResult, Error>> {
         Box::pin(async move {
             let mut values = Values::new();
             for input in self.definition.inputs() {
@@ -151,7 +99,8 @@ impl NestedWorkflow for NestedFile {
                 self.equipped.bind(values).map_err(|problems| Error::permanent(problems.join("; ")))?;
             let state: Value = serde_json::from_slice(&state)?;
             let left = self.equipped.part().run_within(scope, Some(state)).await?;
-            Ok(self.definition.result(&left).map_or(Value::Null, Value::String))
+            let value = self.definition.result(&left).map_or(Value::Null, Value::String);
+            Ok(NestedResult { value, cut_short: self.definition.cut_short(&left) })
         })
     }
 }

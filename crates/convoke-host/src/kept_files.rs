@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use convoke_goals::agentfile::load::{LoadError, Loader, PathContent};
 use serde::{Deserialize, Serialize};
@@ -56,11 +58,15 @@ impl Loader for KeptFiles {
 pub(crate) struct RecordingLoader<'l> {
     loader: &'l dyn Loader,
     kept: RefCell<KeptFiles>,
+    chain: Vec<String>,
 }
 
 impl<'l> RecordingLoader<'l> {
-    pub(crate) fn new(loader: &'l dyn Loader) -> Self {
-        Self { loader, kept: RefCell::default() }
+    /// For the file that everything begins with: no other may lead back to it.
+    pub(crate) fn new(loader: &'l dyn Loader, file: &str) -> Self {
+        let name = Path::new(file).file_name().and_then(OsStr::to_str);
+        let chain = name.into_iter().map(str::to_owned).collect();
+        Self { loader, kept: RefCell::default(), chain }
     }
 
     pub(crate) fn into_kept(self) -> KeptFiles {
@@ -103,5 +109,9 @@ impl Loader for RecordingLoader<'_> {
 
     fn skill_names(&self) -> Vec<String> {
         self.loader.skill_names()
+    }
+
+    fn chain(&self) -> &[String] {
+        &self.chain
     }
 }

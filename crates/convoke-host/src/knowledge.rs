@@ -20,18 +20,27 @@ pub(crate) fn of(config: &Config) -> Option<Knowledge> {
     Some(Knowledge::at(file(config)?).embedder(embedder()))
 }
 
-/// What finds passages in the knowledge of this project, by the name of a collection; `None` for a user without a home.
-pub(crate) fn source(config: &Config) -> Option<RetrieverSource> {
+/// What finds passages in the knowledge of this project, by the name of a collection; `None` for a user without a home. A run that
+/// goes on has perhaps asked already for the only one there was then.
+pub(crate) fn source(config: &Config, goes_on: bool) -> Option<RetrieverSource> {
     let knowledge = of(config)?;
     Some(Arc::new(move |name| {
         let name = Some(name).filter(|name| !name.is_empty());
+        let found = |name| Arc::new(knowledge.retriever(name)) as Arc<dyn Retriever>;
         if let Err(missing) = knowledge.check(name) {
             return Err(match missing {
+                KnowledgeError::Several { .. } if goes_on => return Ok(found(name)),
+                KnowledgeError::Several { names } => {
+                    format!(
+                        "this project has several collections of knowledge: name one of them as `dataset`: {}",
+                        names.join(", ")
+                    )
+                }
                 KnowledgeError::Missing { name, .. } => absent_collection(&name),
                 other => other.to_string(),
             });
         }
-        Ok(Arc::new(knowledge.retriever(name)) as Arc<dyn Retriever>)
+        Ok(found(name))
     }))
 }
 

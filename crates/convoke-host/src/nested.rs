@@ -8,16 +8,19 @@ use std::sync::Arc;
 use convoke_agent::WorkflowTool;
 use convoke_core::{Digest, Error, Runner};
 use convoke_goals::agentfile::Source;
-use convoke_goals::agentfile::diagnostic::Diagnostics;
-use convoke_goals::agentfile::load::Loader;
+use convoke_goals::agentfile::diagnostic::{Code, Diagnostics};
+use convoke_goals::agentfile::load::{BesideLoader, Loader, NestingError, PathContent};
 use convoke_goals::agentfile::model::Input;
 use convoke_goals::embedded::{
     EmbeddedResult, EmbeddedWorkflow, EquippedWorkflow, OtherWorkflow, WorkflowReader,
 };
 use convoke_goals::{Equipment, Values};
+use convoke_text::diagnostic::Severity;
+use convoke_text::finding::Finding;
 use serde_json::{Value, json};
 
-use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
+use crate::agentfile::AgentfileKind;
+use crate::definition::{Definition, DefinitionKind, EquippedDefinition, counted};
 use crate::graph::GraphKind;
 use crate::pack::PackKind;
 
@@ -35,6 +38,69 @@ pub struct OtherKinds;
 pub(crate) fn kind_of(path: &str, text: &str) -> Option<&'static dyn DefinitionKind> {
     let is_one = ENDINGS.iter().any(|ending| path.ends_with(ending));
     KINDS.iter().copied().find(|kind| is_one && kind.recognizes(path, text.as_bytes()))
+}
+
+/// Why a file cannot run as a part of the one that names it.
+pub(crate) enum Unfit {
+    /// Files lead back to each other: which.
+    Circle(String),
+    /// Anything else.
+    Bad(String),
+}
+
+impl From<NestingError> for Unfit {
+    fn from(error: NestingError) -> Self {
+        match error {
+            NestingError::Circle { .. } => Self::Circle(error.to_string()),
+            _ => Self::Bad(error.to_string()),
+        }
+    }
+}
+
+impl Unfit {
+    /// What is wrong with the file that names the other one; `what` begins what is said of anything but a circle.
+    pub(crate) fn finding(self, path: String, what: &str) -> Finding {
+        match self {
+            Self::Circle(circle) => Finding::error(Code::Circular.name(), path, circle)
+                .help("let one of them do its work without the next"),
+            Self::Bad(why) => Finding::error("bad-workflow", path, format!("{what}: {why}")),
+        }
+    }
+}
+
+/// Reads a file that runs as a part of the one that names it: an Agentfile, also one in a package, or one of the other kinds. What it
+/// names itself is beside `place`.
+pub(crate) fn read_part(files: &dyn Loader, file: &str, place: &str) -> Result<Arc<dyn Definition>, Unfit> {
+    let (mut file, mut place) = (file.to_owned(), place.to_owned());
+    let mut found = files.find(&file);
+    if found == Ok(PathContent::Folder) {
+        (file, place) = (format!("{file}/Agentfile"), format!("{place}/Agentfile"));
+        found = files.find(&file);
+    }
+    let text = match found {
+        Ok(PathContent::Text(text)) => text,
+        Ok(_) => return Err(Unfit::Bad("there is no such file".to_owned())),
+        Err(error) => return Err(Unfit::Bad(error.to_string())),
+    };
+    let inner = BesideLoader::new(files, &place)?;
+    let kind = KINDS.iter().copied().find(|kind| kind.recognizes(&file, text.as_bytes()));
+    let (definition, diagnostics) = kind.unwrap_or(&AgentfileKind).read(&Source::new(&*file, text), &inner);
+    definition.filter(|_| diagnostics.errors() == 0).ok_or_else(|| unfit(&file, &diagnostics))
+}
+
+fn unfit(file: &str, diagnostics: &Diagnostics) -> Unfit {
+    let said = |message: &str, notes: &[String]| {
+        std::iter::once(message).chain(notes.iter().map(String::as_str)).collect::<Vec<_>>().join("; ")
+    };
+    // A circle is said where one looks first, as each file in it would only send one on to the next.
+    let circle = diagnostics.iter().find(|found| found.code.name() == Code::Circular.name());
+    if let Some(circle) = circle {
+        return Unfit::Circle(said(&circle.message, &circle.notes));
+    }
+    let first = diagnostics.iter().find(|found| found.code.severity() == Severity::Error);
+    let first = first.map(|first| format!(": {}", said(&first.message, &first.notes))).unwrap_or_default();
+    let count = counted(diagnostics.errors(), 0);
+    Unfit::Bad(format!("it has {count}{first}; `convoke validate {file}` shows all of it"))
 }
 
 impl WorkflowReader for OtherKinds {

@@ -14,7 +14,6 @@ use convoke_models::ModelName;
 
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::equipment::{UnpricedModels, equipment};
-use crate::knowledge;
 use crate::limits::uncounted;
 use crate::models::Models;
 use crate::running::ActiveRun;
@@ -367,7 +366,7 @@ impl Assembly<'_> {
         equipment.absent_tools = tools.absent();
         equipment.stand_in.clone_from(&tools.stand_in);
         equipment.memories.clone_from(&tools.memories);
-        equipment.knowledge = knowledge::source(&models.config);
+        equipment.knowledge.clone_from(&tools.knowledge);
         let equipped = self.definition.equip(&equipment);
         let equipped =
             equipped.map_err(|problems| HostError::CannotRun { kind: self.kind.title(), problems })?;

@@ -22,6 +22,12 @@ pub enum KnowledgeError {
         /// The names there are.
         others: Vec<String>,
     },
+    /// None was named, and there are several.
+    #[error("say which knowledge: there is {}", names.join(", "))]
+    Several {
+        /// The names there are.
+        names: Vec<String>,
+    },
     /// There is no such document in the collection.
     #[error("there is nothing of {} in `{name}`", path.display())]
     NoDocument {

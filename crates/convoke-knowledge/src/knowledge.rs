@@ -172,10 +172,10 @@ impl Knowledge {
         Ok(roots.iter().any(|root| whole.starts_with(root)))
     }
 
-    /// Checks that there is a collection, or, without a name, that there is any. Blocks for a moment.
+    /// Checks that there is a collection, or, without a name, that there is one and no other. Blocks for a moment.
     ///
     /// # Errors
-    /// If there is none, or the database fails.
+    /// If there is none or several, or the database fails.
     pub fn check(&self, name: Option<&str>) -> Result<(), KnowledgeError> {
         let others = match self.file.try_exists() {
             Ok(false) => Vec::new(),
@@ -183,6 +183,7 @@ impl Knowledge {
         };
         let is_there = name.map_or(!others.is_empty(), |name| others.iter().any(|other| other == name));
         match is_there {
+            true if name.is_none() && others.len() > 1 => Err(KnowledgeError::Several { names: others }),
             true => Ok(()),
             false => Err(KnowledgeError::Missing { name: name.unwrap_or_default().to_owned(), others }),
         }

@@ -109,7 +109,7 @@ pub(crate) async fn only(knowledge: &Knowledge) -> Result<String, Error> {
     match names.len() {
         0 => Err(Error::failed("there is no knowledge yet".to_owned())),
         1 => Ok(names.remove(0)),
-        _ => Err(Error::failed(format!("say which knowledge: there is {}", names.join(", ")))),
+        _ => Err(Error::failed(KnowledgeError::Several { names })),
     }
 }
 

@@ -183,7 +183,7 @@ fn what_is_wrong_with_a_file_that_a_graph_runs_is_said() {
     let seen = stderr(&place.convoke(&["validate", "nesting.graph.yaml"]));
     assert!(seen.contains("`daily-plan.agent` cannot be run as part of this graph"), "{seen}");
     let seen = stderr(&place.convoke(&["validate", "inner.graph.yaml"]));
-    assert!(seen.contains("error[workflow-circle]") && seen.contains("inner.graph.yaml:4:"), "{seen}");
+    assert!(seen.contains("error[circular]") && seen.contains("inner.graph.yaml:4:"), "{seen}");
     assert!(seen.contains("without end: inner.graph.yaml → inner.graph.yaml"), "{seen}");
 }
 
@@ -204,6 +204,88 @@ fn graphs_that_run_each_other_in_a_circle_are_told_the_circle() {
         let seen = stderr(&place.convoke(&["validate", &format!("{file}.graph.yaml")]));
         assert!(seen.contains(&format!("these files would run each other without end: {circle}")), "{seen}");
         assert!(seen.contains("1 error") && !seen.contains("shows them"), "{seen}");
+    }
+}
+
+#[test]
+fn circles_through_files_of_other_kinds_are_told_as_circles_and_never_begun() {
+    let place = Place::empty();
+    let runs = |file: &str| {
+        format!("name: g\nentry: n\nnodes:\n  - {{id: n, type: workflow, config: {{file: {file}}}}}\n")
+    };
+    let pack = |file: &str| {
+        format!(
+            "id: p\nname: p\nversion: 1.0.0\ntemplate_engine: {{version: v1, syntax: '{{{{variable}}}}'}}\n\
+             prompts: {{p: {{id: p, name: p, version: 1.0.0, system_template: hi, tools: [t]}}}}\n\
+             tools: {{t: {{name: t, description: t}}}}\nmetadata: {{convoke: {{workflows: {{t: {file}}}}}}}\n"
+        )
+    };
+    place.write("a.graph.yaml", runs("sub/b.agent"));
+    place.write("sub/b.agent", "NAME b\nGOAL x FROM c.graph.yaml\nRUN main USING x\n");
+    place.write("sub/c.graph.yaml", runs("b.agent"));
+    place.write("p.pack.yaml", pack("q.graph.yaml"));
+    place.write("q.graph.yaml", runs("r.agent"));
+    place.write("r.agent", "NAME r\nGOAL x FROM p.pack.yaml\nRUN main USING x\n");
+    for (file, circle) in [
+        ("a.graph.yaml", "sub/b.agent → sub/c.graph.yaml → sub/b.agent"),
+        ("sub/b.agent", "b.agent → c.graph.yaml → b.agent"),
+        ("sub/c.graph.yaml", "c.graph.yaml → b.agent → c.graph.yaml"),
+        ("p.pack.yaml", "p.pack.yaml → q.graph.yaml → r.agent → p.pack.yaml"),
+        ("q.graph.yaml", "q.graph.yaml → r.agent → p.pack.yaml → q.graph.yaml"),
+        ("r.agent", "r.agent → p.pack.yaml → q.graph.yaml → r.agent"),
+    ] {
+        let seen = stderr(&place.convoke(&["validate", file]));
+        let said = format!("error[circular]: these files would run each other without end: {circle}\n");
+        assert!(seen.contains(&said) && seen.contains("1 error"), "{file}: {seen}");
+        let begun = place.convoke(&["run", file, "-m", "scripted/rehearsal", "--no-input"]);
+        assert!(!begun.status.success() && stderr(&begun).contains(&said), "{file}: {}", stderr(&begun));
+    }
+    assert!(stdout(&place.convoke(&["runs"])).is_empty(), "nothing was begun");
+}
+
+#[test]
+fn files_that_a_graph_in_a_folder_names_are_beside_it() {
+    let place = Place::empty();
+    let runs = |file: &str| {
+        format!(
+            "name: g\nentry: n\nnodes:\n  - {{id: n, type: workflow, config: {{file: {file}, output_key: answer}}}}\n"
+        )
+    };
+    place.write("outer.graph.yaml", runs("sub/inner.graph.yaml"));
+    place.write("sub/inner.graph.yaml", runs("./say.graph.yaml"));
+    let says = "name: say\nentry: a\nnodes:\n  - {id: a, type: answer, config: {template: 'Said.'}}\n";
+    place.write("sub/say.graph.yaml", says);
+    for file in ["sub/inner.graph.yaml", "outer.graph.yaml"] {
+        let ran = place.convoke(&["run", file]);
+        assert!(stdout(&ran).contains("Said."), "{file}: {}{}", stdout(&ran), stderr(&ran));
+    }
+}
+
+#[test]
+fn warnings_about_variables_are_said_beside_errors() {
+    let place = Place::empty();
+    let text = "name: g\nentry: a\nnodes:\n  - {id: a, type: template, config: {template: 'Hello {{.nmae}}'}}\n  \
+        - {id: b, type: template, timeout: soon, config: {template: hi, output_key: answer}}\nedges:\n  \
+        - {from: a, to: x}\n  - {from: a, to: b, condition: contry == 1}\n";
+    place.write("g.graph.yaml", text);
+    let seen = stderr(&place.convoke(&["validate", "g.graph.yaml"]));
+    for said in [
+        "error[unknown-node]",
+        "error[invalid-duration]",
+        "warning[unwritten-variable]: `{{.nmae}}` stays as it is",
+        "warning[unwritten-variable]: no node writes `contry`",
+        "2 errors and 2 warnings",
+    ] {
+        assert!(seen.contains(said), "{said}: {seen}");
+    }
+    // What the inputs or a node would be called cannot be known where it cannot be read.
+    for broken in [
+        text.replace("edges:", "inputs: {contry: {type: string}}\nedges:"),
+        text.replace("timeout: soon", "retries: 1").replace("output_key: answer", "output_kye: contry"),
+    ] {
+        place.write("g.graph.yaml", broken);
+        let seen = stderr(&place.convoke(&["validate", "g.graph.yaml"]));
+        assert!(seen.contains("error[") && !seen.contains("unwritten-"), "{seen}");
     }
 }
 
@@ -319,6 +401,43 @@ fn a_node_searches_the_knowledge_of_the_project_and_the_run_is_drawn() {
     let told = place.convoke(&["replay", "last"]);
     assert!(told.status.success() && stdout(&told).contains("thirty days"), "{}", stderr(&told));
 }
+
+#[test]
+fn a_node_that_names_no_collection_where_there_are_several_is_refused_before_the_run_begins() {
+    let place = Place::empty();
+    place.write("docs/leave.md", "Everybody has thirty days of leave a year.\n");
+    place.write("flow.graph.yaml", KNOWING.replace("dataset: handbook, ", ""));
+    place.write("later.graph.yaml", ASKING);
+    assert!(place.convoke(&["knowledge", "add", "handbook", "docs"]).status.success());
+    let run = ["run", "flow.graph.yaml", "-i", "query=days of leave"];
+    assert!(stdout(&place.convoke(&run)).contains("thirty days"));
+    let later = ["run", "later.graph.yaml", "-i", "query=days of leave", "--id", "later", "--no-input"];
+    assert_eq!(place.convoke(&later).status.code(), Some(5));
+    assert!(place.convoke(&["knowledge", "add", "laws", "docs"]).status.success());
+    let refused = place.convoke(&[&run[..], &["--id", "refused"]].concat());
+    assert!(!refused.status.success());
+    assert!(
+        stderr(&refused).contains("name one of them as `dataset`: handbook, laws"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(!stdout(&place.convoke(&["runs"])).contains("refused"), "nothing was begun");
+    // What was found when there was but one is on record.
+    let done = place.convoke(&["answer", "later", "--approve", "--resume"]);
+    assert!(stdout(&done).contains("thirty days"), "{}{}", stdout(&done), stderr(&done));
+}
+
+const ASKING: &str = "name: asking
+entry: look
+inputs: [{name: query, description: What to look up}]
+nodes:
+  - {id: look, type: knowledge, config: {output_key: found}}
+  - {id: ask, type: approval}
+  - {id: out, type: answer, config: {keys: [found]}}
+edges:
+  - {from: look, to: ask}
+  - {from: ask, to: out}
+";
 
 const KNOWING: &str = "name: knowing
 entry: look

@@ -96,3 +96,35 @@ fn an_agent_of_a_graph_that_was_cut_short_is_named_in_the_result_also_within_ano
         stderr(&ran)
     );
 }
+
+#[test]
+fn what_cut_a_file_short_that_a_graph_runs_is_named_in_the_result() {
+    let script = "[[rule]]\nwhen.offers_tools = false\nreply = \"I could not finish.\"\n\n\
+        [[rule]]\nreply = { tool_calls = [{ name = \"ls\", arguments = { path = \".\" } }] }\n";
+    let place = place("", script);
+    place.write("x.agent", "NAME deep\nGOAL dig \"Dig\"\nRUN main USING dig\n");
+    place.write("convoke.toml", "[budgets]\nturns_per_goal = 2\n");
+    place.write(
+        "inner.graph.yaml",
+        "name: inner\nentry: run\nnodes:\n  - {id: run, type: workflow, config: {file: x.agent}}\n",
+    );
+    place.write(
+        "flow.graph.yaml",
+        "name: flow\nentry: file\nnodes:\n  - {id: file, type: workflow, config: {file: x.agent}}\n  \
+         - {id: more, type: workflow, config: {file: inner.graph.yaml, output_key: answer}}\n\
+         edges: [{from: file, to: more}]\n",
+    );
+    let ran = place.convoke(&[
+        "run",
+        "flow.graph.yaml",
+        "--quiet",
+        "--output",
+        "json",
+        "-m",
+        "scripted/script.toml",
+    ]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let reason = "it reached its limit of 2 turns";
+    assert_eq!(document(&ran)["cut_short"], json!({"file/dig": reason, "more/run/dig": reason}));
+    assert!(stderr(&ran).contains(&format!("`file/dig` was cut short: {reason}")), "{}", stderr(&ran));
+}

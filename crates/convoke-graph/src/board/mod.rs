@@ -317,6 +317,19 @@ impl Board {
         }
     }
 
+    /// Keeps what was cut short within a node, this time.
+    pub(crate) fn note_cut_short_within(&mut self, node: &str, parts: &BTreeMap<String, String>) {
+        let within = format!("{node}/");
+        for known in self.cut_short().into_keys() {
+            if known.strip_prefix(&within).is_some_and(|part| !parts.contains_key(part)) {
+                self.note_cut_short(&known, None);
+            }
+        }
+        for (part, reason) in parts {
+            self.note_cut_short(&format!("{within}{part}"), Some(reason.clone()));
+        }
+    }
+
     /// The last text that an assistant said in the main channel, if any is not empty.
     #[must_use]
     pub fn last_answer(&self) -> Option<String> {

@@ -19,7 +19,7 @@ use convoke_text::finding::Finding;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use order::{Occupied, Order};
+pub(crate) use order::{Occupied, Order, reached};
 
 use shape::Shape;
 
@@ -244,19 +244,25 @@ fn compiled(
     check::edges(&definition, &names, path, &mut nodes, findings);
     check::cancels(&names, path, &mut nodes, findings);
     given::check(&definition, &graphs, path, findings);
-    let entry = *names.get(definition.entry.as_str())?;
-    let mut graph =
-        CompiledGraph { definition, nodes, entry, order: Order::default(), graphs, types: types.clone() };
+    let entry = names.get(definition.entry.as_str()).copied();
+    let mut graph = CompiledGraph {
+        definition,
+        nodes,
+        entry: entry.unwrap_or_default(),
+        order: Order::default(),
+        graphs,
+        types: types.clone(),
+    };
     let successors = graph.successors();
     // Where one goes is known, whatever is wrong with what nodes do.
     if findings.iter().filter(|finding| finding.is_error()).all(is_about_work) {
         warn::warnings(&graph, &successors, path, findings);
     }
+    ports::warnings(&graph, &successors, path, given, findings);
     if findings.iter().filter(|finding| finding.is_error()).count() > errors {
         return None;
     }
-    graph.order = Order::of(&successors, entry);
-    ports::warnings(&graph, &successors, path, given, findings);
+    graph.order = Order::of(&successors, entry?);
     Some(graph)
 }
 

@@ -98,6 +98,17 @@ impl Order {
         Self { positions: positions.into(), places: places.into() }
     }
 
+    /// The first nodes of the loops that a node is in, from the innermost on.
+    pub(crate) fn loops_around(&self, node: usize) -> Vec<usize> {
+        let position = self.positions[node];
+        let place = &self.places[position];
+        let is_first = place.last > position || place.before.contains(&position);
+        let around = std::iter::successors(place.inside, |first| self.places[*first].inside);
+        let firsts: Vec<usize> = is_first.then_some(position).into_iter().chain(around).collect();
+        let node_at = |first: &usize| self.positions.iter().position(|position| position == first);
+        firsts.iter().filter_map(node_at).collect()
+    }
+
     /// No paths at all.
     pub(crate) fn unoccupied(&self) -> Occupied {
         Occupied { positions: Arc::clone(&self.positions), paths: BTreeMap::new() }

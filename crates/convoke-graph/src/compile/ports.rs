@@ -20,7 +20,12 @@ pub(super) fn warnings(
     given: &[String],
     findings: &mut Vec<Finding>,
 ) {
-    let ports: Vec<Ports> = graph.nodes.iter().map(|node| graph.ports(node)).collect();
+    let doubtful = doubtful(path, findings);
+    let ports = graph.nodes.iter().enumerate().map(|(index, node)| match doubtful.contains(&index) {
+        true => Ports::unknown(),
+        false => graph.ports(node),
+    });
+    let ports: Vec<Ports> = ports.collect();
     incompatible(graph, &ports, successors, path, findings);
     if ports.iter().any(|ports| ports.is_open) {
         return;
@@ -34,12 +39,13 @@ pub(super) fn warnings(
     if let Some(port) = result.filter(|_| path.is_empty() && !known.contains(&answer)) {
         let message = format!("no node writes `{answer}`, so the graph comes to nothing that is shown");
         let help = format!("add a node of type `answer`, or write `answer_key: {}`", port.name);
-        findings.push(Finding::warning("unwritten-answer", format!("{path}/name"), message).help(help));
+        let finding = Finding::warning("unwritten-answer", format!("{path}/name"), message).help(help);
+        findings.push(sought(finding, path).needs(format!("{path}/answer_key")));
     }
     let mut read = |name: &str, place: String| {
         if !known.contains(&name) && !name.starts_with(RESERVED) {
             let message = format!("no node writes `{name}`, and it is not an input");
-            let finding = Finding::warning("unwritten-variable", place, message);
+            let finding = sought(Finding::warning("unwritten-variable", place, message), path);
             findings.push(match finding.clone().suggest(name, known.iter().copied()) {
                 suggested if suggested.help.is_some() => suggested,
                 _ => finding
@@ -73,11 +79,26 @@ pub(super) fn warnings(
             } else if !known.contains(name) && !name.starts_with(RESERVED) {
                 let message =
                     format!("`{written}` stays as it is: no node writes `{name}`, and it is not an input");
-                let finding = Finding::warning("unwritten-variable", place, message);
+                let finding = sought(Finding::warning("unwritten-variable", place, message), path);
                 findings.push(finding.suggest(name, known.iter().copied()));
             }
         }
     }
+}
+
+/// What it takes that a variable is really not there.
+fn sought(finding: Finding, path: &str) -> Finding {
+    finding.sought_in(format!("{path}/inputs")).sought_in(format!("{path}/nodes"))
+}
+
+/// The nodes that are written so that it cannot be said what they read and write.
+fn doubtful(path: &str, findings: &[Finding]) -> BTreeSet<usize> {
+    let shapeless = ["unknown-field", "unknown-type", "missing-field", "wrong-value"];
+    let nodes = format!("{path}/nodes/");
+    let found = findings.iter().filter(|finding| shapeless.contains(&finding.code));
+    let within = found.filter_map(|finding| finding.path.strip_prefix(&nodes)?.split_once('/'));
+    let within = within.filter(|(_, field)| field.starts_with("config") || *field == "type");
+    within.filter_map(|(index, _)| index.parse().ok()).collect()
 }
 
 /// The variables of which it is known that they hold no lists and no objects.

@@ -1,11 +1,13 @@
 //! Nodes that say which way to go: `ifelse`, `router`, `loopguard`, `passthrough`. They write variables; edges test them.
 
-use convoke_core::{BoxFuture, Error};
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, Nature};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{NodeCall, NodeSite, Port, PortType, Ports, Typed};
+use super::{Node, NodeCall, NodeSite, Port, PortType, Ports, Typed};
 use crate::board::kind;
 use crate::run::Rules;
 use crate::{Condition, GraphFault};
@@ -178,7 +180,7 @@ impl Typed for LoopGuard {
             };
             let count = counted.saturating_add(1);
             call.board.put(&key, count);
-            if let Rules::Current = call.rules {
+            if call.rules != Rules::Earlier {
                 self.within.iter().for_each(|counter| {
                     call.board.take(counter);
                 });
@@ -186,6 +188,33 @@ impl Typed for LoopGuard {
             call.board.set("loop_count", count)?;
             Ok(call.board.set("loop_count_exceeded", count >= config.max_count)?)
         })
+    }
+}
+
+/// The first node of a loop with loops in it: whenever it runs, a round begins, and the guards of those begin anew.
+pub(crate) struct FirstOfRounds {
+    work: Arc<dyn Node>,
+    counters: Vec<String>,
+}
+
+impl FirstOfRounds {
+    pub(crate) fn new(work: Arc<dyn Node>, guards: &[String]) -> Self {
+        Self { work, counters: guards.iter().map(|guard| counter_of(guard)).collect() }
+    }
+}
+
+impl Node for FirstOfRounds {
+    fn run<'a>(&'a self, config: &'a Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        if let Rules::Current = call.rules {
+            self.counters.iter().for_each(|counter| {
+                call.board.take(counter);
+            });
+        }
+        self.work.run(config, call)
+    }
+
+    fn nature(&self) -> Nature {
+        self.work.nature()
     }
 }
 

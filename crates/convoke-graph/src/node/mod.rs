@@ -23,10 +23,11 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Model, Nature, RetrieverSource, Scope, SharedStep, Toolset};
 use serde_json::Value;
 
+pub(crate) use flow::FirstOfRounds;
 pub use ports::{Port, PortType, Ports};
 pub(crate) use types::Typed;
 pub use types::{NodeType, NodeTypes};
-pub use workflow::{NestedWorkflow, WorkflowSource};
+pub use workflow::{NestedResult, NestedWorkflow, WorkflowSource};
 
 use crate::run::Rules;
 use crate::{Board, CompiledGraph};

@@ -1,5 +1,6 @@
 //! The `workflow` node: any workflow that the program can load by name, such as an Agentfile, a pack or another graph.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Error, Nature, Scope};
@@ -16,8 +17,20 @@ pub trait NestedWorkflow: Send + Sync {
     ///
     /// # Errors
     /// If the inputs do not fit, or it fails.
-    fn run<'a>(&'a self, scope: &'a Scope, inputs: Map<String, Value>)
-    -> BoxFuture<'a, Result<Value, Error>>;
+    fn run<'a>(
+        &'a self,
+        scope: &'a Scope,
+        inputs: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<NestedResult, Error>>;
+}
+
+/// What a nested workflow came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NestedResult {
+    /// Its result.
+    pub value: Value,
+    /// The limits that were the end of a part of it, by what they ended.
+    pub cut_short: BTreeMap<String, String>,
 }
 
 /// Finds a workflow by its name, or says why there is none.
@@ -63,7 +76,8 @@ impl Typed for WorkflowNode {
     fn run<'a>(&'a self, config: WorkflowConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let result = self.0.run(call.scope, config.inputs).await?;
-            Ok(call.board.set(&config.output_key, result)?)
+            call.board.note_cut_short_within(call.id, &result.cut_short);
+            Ok(call.board.set(&config.output_key, result.value)?)
         })
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::node_step::{Activation, NodeStep};
 use super::rules::Rules;
 use super::schedule::Schedule;
-use crate::node::{GraphEquipment, NodeSite, NodeType};
+use crate::node::{FirstOfRounds, GraphEquipment, Node, NodeSite, NodeType};
 use crate::{Board, CompiledGraph, Reducer};
 
 /// A graph with everything it needs.
@@ -33,15 +33,19 @@ impl CompiledGraph {
 
     pub(crate) fn equip_shared(&self, equipment: &Arc<GraphEquipment>) -> Result<Graph, Vec<String>> {
         let (mut steps, mut problems) = (Vec::new(), Vec::new());
-        let guards = self.guards_within();
+        let (guards, rounds) = (self.guards_within(), self.guards_of_rounds());
         for (index, node) in self.nodes.iter().enumerate() {
             let id = node.definition.id.as_str();
             let guards_within = guards.get(&index).map_or(&[][..], Vec::as_slice);
             let site =
                 NodeSite { id, config: &node.config(), equipment, graphs: &self.graphs, guards_within };
+            let first_of = |work: Arc<dyn Node>| match rounds.get(&index) {
+                Some(guards) => Arc::new(FirstOfRounds::new(work, guards)) as Arc<dyn Node>,
+                None => work,
+            };
             // Compiled graphs have no nodes of unknown types.
             let built = match self.types.get(&node.definition.kind) {
-                Some(kind) => kind.build(&site).map(|work| (work, Arc::clone(kind))),
+                Some(kind) => kind.build(&site).map(|work| (first_of(work), Arc::clone(kind))),
                 None => Err(format!("there are no nodes of type `{}`", node.definition.kind)),
             };
             let step = |(work, kind): (_, Arc<dyn NodeType>)| {
@@ -58,7 +62,7 @@ impl CompiledGraph {
         }
         let names = self.nodes.iter().map(|node| node.definition.id.as_str().into()).collect();
         let judges = self.definition.merge.values().any(|reducer| reducer.judges());
-        let knows_other_rules = judges || !guards.is_empty();
+        let knows_other_rules = judges || !guards.is_empty() || !rounds.is_empty();
         Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into(), names, knows_other_rules })
     }
 }

@@ -11,14 +11,22 @@ use super::graph::Graph;
 pub(crate) enum Rules {
     /// The guard of a loop within a loop counts on and on, and who writes what was there before has written nothing.
     Earlier,
-    /// Such a guard begins anew with every round, and whatever is written is heard.
+    /// Such a guard begins anew whenever that of the loop around counts, and whatever is written is heard.
+    Guarded,
+    /// Such a guard begins anew with every round, whether or not the loop around has a guard.
     Current,
 }
 
 impl Rules {
     /// Those of a graph that begins, or goes on, in this scope.
     pub(super) fn of(graph: &Graph, scope: &Scope) -> Result<Self, Error> {
-        let current = !graph.knows_other_rules || scope.version("rules of loops and merges", 1..=2)? > 1;
-        Ok(if current { Self::Current } else { Self::Earlier })
+        if !graph.knows_other_rules {
+            return Ok(Self::Current);
+        }
+        Ok(match scope.version("rules of loops and merges", 1..=3)? {
+            1 => Self::Earlier,
+            2 => Self::Guarded,
+            _ => Self::Current,
+        })
     }
 }

@@ -61,7 +61,7 @@ impl Token {
         let difference = Difference::between(&self.board, &board);
         let difference = match rules {
             Rules::Earlier => difference.without_writes_of_the_same(),
-            Rules::Current => difference,
+            Rules::Guarded | Rules::Current => difference,
         };
         let mut history = self.history;
         history.push(Arc::new(Change { id, node, difference }));

@@ -372,7 +372,7 @@ fn nodes_that_cannot_be_read_are_not_reported_as_missing() {
         ),
         ("nodes: [{id: a, type: passthrough}, {id: b, type: 5}]", &[("wrong-value", "/nodes/1/type")]),
         (
-            "nodes: [{id: a, type: passthrough}, {id: b, type: graph, config: {graph: g}}]\ngraphs: 5",
+            "nodes: [{id: a, type: passthrough}, {id: b, type: graph, config: {graph: g, output_key: answer}}]\ngraphs: 5",
             &[("wrong-value", "/graphs")],
         ),
     ] {

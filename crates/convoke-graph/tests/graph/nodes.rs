@@ -160,6 +160,64 @@ async fn the_guard_of_a_loop_within_a_loop_begins_anew_with_every_round() {
     assert_eq!(board.get("worked"), Some(&json!(2)), "a variable counts on");
 }
 
+/// Thinks until its guard has enough, and begins again three times.
+fn rounds_without_a_guard() -> Value {
+    let counts = |id: &str, target: &str| {
+        let adds = format!("({target} ?? 0) + 1");
+        json!({"id": id, "type": "assigner", "config": {"assignments": [{"target": target, "expression": adds}]}})
+    };
+    graph(
+        json!([
+            passes("start"),
+            counts("think", "thought"),
+            {"id": "guard", "type": "loopguard", "config": {"max_count": 3}},
+            counts("again", "rounds"),
+        ]),
+        &[
+            ("start", "think"),
+            ("think", "guard"),
+            ("guard", "again if loop_count_exceeded"),
+            ("guard", "think"),
+            ("again", "start if rounds < 3"),
+        ],
+    )
+}
+
+#[tokio::test]
+async fn a_guard_begins_anew_where_the_way_back_of_the_loop_around_has_none() {
+    let board = Home::new().done(rounds_without_a_guard(), json!({})).await;
+    assert_eq!(board.get("thought"), Some(&json!(9)), "three times in each of three rounds");
+    let mut said = rounds_without_a_guard();
+    said["edges"][2]["condition"] = Value::Null;
+    said["edges"][3]["condition"] = json!("!loop_count_exceeded");
+    assert_eq!(Home::new().done(said, json!({})).await.get("thought"), Some(&json!(9)));
+}
+
+#[tokio::test]
+async fn a_guard_that_every_round_passes_by_counts_on() {
+    let made = |minor: &str| {
+        graph(
+            json!([
+                passes("plan"),
+                {"id": "act", "type": "assigner", "config": {"assignments": [{"target": "acted", "expression": "(acted ?? 0) + 1"}]}},
+                {"id": "check", "type": "loopguard", "config": {"max_count": 5}},
+                passes("out"),
+            ]),
+            &[
+                ("plan", "act"),
+                ("act", "check"),
+                ("check", "out if loop_count_exceeded"),
+                ("check", &format!("act if {minor}")),
+                ("check", "plan"),
+            ],
+        )
+    };
+    for minor in ["acted % 2 == 0", "false", "!loop_count_exceeded and acted % 2 == 0"] {
+        let board = Home::new().done(made(&format!("({minor}) and !loop_count_exceeded")), json!({})).await;
+        assert_eq!(board.get("acted"), Some(&json!(5)), "{minor}");
+    }
+}
+
 #[tokio::test]
 async fn a_counter_that_holds_something_else_is_not_overwritten() {
     let guard = one("loopguard", json!({"counter_key": "mine"}));

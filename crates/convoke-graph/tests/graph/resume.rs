@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convoke_agent::FunctionTool;
-use convoke_core::{Answer, Error, Fork, Outcome, RunId, RunStatus};
-use convoke_graph::Board;
+use convoke_core::{Answer, BoxFuture, Error, Fork, Outcome, RunId, RunStatus, Scope, Step, Workflow};
+use convoke_graph::{Board, Graph};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Map, Value, json};
 
@@ -198,6 +198,51 @@ async fn guards_within_loops_count_on_in_runs_that_began_when_they_did() {
     ];
     let (old, new) = begun_by_an_earlier_build(graph(nodes.clone(), &harmless), graph(nodes, &loops)).await;
     assert_eq!((old.get("worked"), new.get("worked")), (Some(&json!(2)), Some(&json!(6))));
+}
+
+#[tokio::test]
+async fn guards_of_loops_in_unguarded_ones_count_on_in_runs_that_began_when_they_did() {
+    let nodes = json!([
+        {"id": "ask", "type": "approval"},
+        passes("start"),
+        {"id": "work", "type": "assigner", "config": {"assignments": [{"target": "worked", "expression": "(worked ?? 0) + 1"}]}},
+        {"id": "guard", "type": "loopguard", "config": {"max_count": 3}},
+        {"id": "again", "type": "assigner", "config": {"assignments": [{"target": "rounds", "expression": "(rounds ?? 0) + 1"}]}},
+    ]);
+    let harmless = [("ask", "start"), ("start", "work"), ("work", "guard"), ("guard", "again")];
+    let loops = [
+        ("ask", "start"),
+        ("start", "work"),
+        ("work", "guard"),
+        ("guard", "again if loop_count_exceeded"),
+        ("guard", "work"),
+        ("again", "start if rounds < 3"),
+    ];
+    let (harmless, made) = (graph(nodes.clone(), &harmless), graph(nodes, &loops));
+    let (old, new) = begun_by_an_earlier_build(harmless.clone(), made.clone()).await;
+    assert_eq!((old.get("worked"), new.get("worked")), (Some(&json!(5)), Some(&json!(9))));
+    let home = Home::new();
+    let workflow = Workflow::new(SecondRules(home.graph(harmless)));
+    let run = home.builder().build().start(&workflow, Board::new()).await.unwrap().run;
+    home.answer(&run, Answer::approve()).await;
+    let old = home.resume(made, &run).await.completed().unwrap();
+    assert_eq!(old.get("worked"), Some(&json!(5)), "nor did they by the rules that came next");
+}
+
+/// A graph as a build began it that knew two sets of rules.
+struct SecondRules(Graph);
+
+impl Step<Board> for SecondRules {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, board: &'a mut Board) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            scope.version("rules of loops and merges", 1..=2)?;
+            self.0.run(scope, board).await
+        })
+    }
 }
 
 #[tokio::test]

@@ -137,6 +137,27 @@ async fn the_way_ends_where_a_run_failed_and_a_branch_that_was_ended_leads_nowhe
 }
 
 #[tokio::test]
+async fn edges_within_an_iteration_are_known_where_every_item_leaves_something_on_record() {
+    let made = |decides: &str| {
+        let node = json!({"id": "each", "type": "iteration", "config": {"graph": "one"}});
+        let mut made = graph(json!([node]), &[]);
+        made["graphs"] = json!({"one": graph(
+            json!([writes("first", json!({"a": 1})), passes("then"), {"id": "out", "type": "answer"}]),
+            &[("first", "then"), ("then", decides), ("then", "__end__"), ("out", "__end__")],
+        )});
+        made
+    };
+    for (decides, known) in
+        [("out if index > 0", ["first→then 3", "then→out 2"]), ("out", ["first→then ?", "then→out ?"])]
+    {
+        let home = Home::new();
+        let outcome = home.run(made(decides), json!({"items": [1, 2, 3]})).await;
+        let edges = drawn(&home, made(decides), &outcome.run, "").await;
+        assert!(known.iter().all(|edge| edges.contains(&(*edge).to_owned())), "{edges:?}");
+    }
+}
+
+#[tokio::test]
 async fn edges_that_were_taken_within_a_graph_within_a_graph_are_marked_too() {
     let inner = json!({
         "name": "checks", "entry": "look",

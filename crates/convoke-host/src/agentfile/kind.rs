@@ -1,6 +1,6 @@
 //! The Agentfile as a kind of definition.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use convoke_core::{Runner, Workflow};
@@ -131,6 +131,10 @@ impl Definition for AgentfileDefinition {
 
     fn result(&self, state: &Value) -> Option<String> {
         last_text(&self.0, &serde_json::from_value::<GoalState>(state.clone()).ok()?)
+    }
+
+    fn cut_short(&self, state: &Value) -> BTreeMap<String, String> {
+        serde_json::from_value::<GoalState>(state.clone()).map(|state| state.cut_short).unwrap_or_default()
     }
 
     fn agentfile(&self) -> Option<&Agentfile> {

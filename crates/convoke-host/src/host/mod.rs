@@ -208,7 +208,7 @@ impl Host {
         files: &dyn Loader,
     ) -> LoadedFile {
         let (source, mut diagnostics) = read_source(name, bytes);
-        let keeping = RecordingLoader::new(files);
+        let keeping = RecordingLoader::new(files, source.name());
         let mut definition = None;
         if diagnostics.errors() == 0 {
             (definition, diagnostics) = kind.read(&source, &keeping);

@@ -22,7 +22,7 @@ use crate::equipment::replay_equipment;
 use crate::prepared::{ExecutionOptions, PreparedRun};
 use crate::running::ActiveRun;
 use crate::tools::{RunTools, ServerStartup};
-use crate::{HostError, Manifest, RunOrigin, can_go_on};
+use crate::{HostError, Manifest, RunOrigin, can_go_on, knowledge};
 
 /// How long a run that somebody attends to waits in the process: others are waiting too.
 const ATTENDED_PATIENCE: Duration = Duration::from_secs(5);
@@ -85,7 +85,8 @@ impl Host {
             notes.push(format!("`{name}` is not the value this run began with"));
         }
         let policies = self.policies(manifest.policy.as_deref())?;
-        let tools = RunTools::prepare(self.setting(), policies, servers, notes).await?;
+        let mut tools = RunTools::prepare(self.setting(), policies, servers, notes).await?;
+        tools.knowledge = knowledge::source(&self.config, true);
         if (&manifest.text, &manifest.beside) != (&kept.text, &kept.beside) {
             // What the file says now may be done with tools that it did not take before.
             let is_new = |tool: &ToolDefinition| kept.tools.iter().all(|known| known.name != tool.name);

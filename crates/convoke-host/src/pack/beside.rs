@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use convoke_goals::agentfile::Source;
-use convoke_goals::agentfile::load::{BesideLoader, Loader, PathContent};
+use convoke_goals::agentfile::load::{Loader, PathContent};
 use convoke_machine::finding::{Finding, child};
 use convoke_machine::pack::CompiledPack;
 use convoke_text::nearest;
 
-use crate::agentfile::AgentfileKind;
 use crate::definition::Definition;
-use crate::nested::kind_of;
+use crate::nested::read_part;
 
 /// Where a pack says which of its tools are workflows: a place that the format leaves to whoever runs it.
 const WORKFLOWS: &str = "/metadata/convoke/workflows";
@@ -67,36 +65,19 @@ pub(super) fn workflows(
             });
             continue;
         }
-        let read = entry.node.text().ok_or_else(|| "this is not the path of a file".to_owned());
-        match read.and_then(|file| Ok((file, read_workflow(files, file)?))) {
-            Ok((file, definition)) => {
+        let Some(file) = entry.node.text() else {
+            findings.push(Finding::error("bad-workflow", path, "this is not the path of a file"));
+            continue;
+        };
+        match read_part(files, file, file) {
+            Ok(definition) => {
                 findings.extend(unfit(pack, &entry.name, file, &*definition, &path));
                 workflows.push(ToolWorkflow { tool: entry.name.clone(), definition });
             }
-            Err(why) => findings.push(Finding::error("bad-workflow", path, why)),
+            Err(why) => findings.push(why.finding(path, &format!("`{file}` cannot be a tool of this pack"))),
         }
     }
     workflows
-}
-
-/// The definition in a file: an Agentfile, also one in a package, or another pack.
-fn read_workflow(files: &dyn Loader, file: &str) -> Result<Arc<dyn Definition>, String> {
-    let packed = format!("{file}/Agentfile");
-    let file = match files.find(file) {
-        Ok(PathContent::Folder) => &packed,
-        _ => file,
-    };
-    let text = text_of(files, file).map_err(|why| format!("`{file}` is not a workflow: {why}"))?;
-    let inner = BesideLoader::new(files, file)?;
-    let kind = kind_of(file, &text).unwrap_or(&AgentfileKind);
-    let source = Source::new(file, text);
-    let (definition, diagnostics) = kind.read(&source, &inner);
-    definition.filter(|_| diagnostics.errors() == 0).ok_or_else(|| {
-        let first = diagnostics.iter().next();
-        let said = first.into_iter().flat_map(|first| std::iter::once(&first.message).chain(&first.notes));
-        let said = said.map(String::as_str).collect::<Vec<_>>().join("; ");
-        format!("`{file}` has errors in it: {said}; `convoke validate {file}` shows all of them")
-    })
 }
 
 /// What a tool's arguments do not have and its workflow needs.

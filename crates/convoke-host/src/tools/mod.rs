@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_agent::memory::Memories;
-use convoke_core::{BudgetExhausted, Limits, Resource, RuntimeBuilder, Tool, Toolset};
+use convoke_core::{BudgetExhausted, Limits, Resource, RetrieverSource, RuntimeBuilder, Tool, Toolset};
 use convoke_goals::StandIn;
 use convoke_mcp::McpServers;
 use convoke_tools::files;
@@ -43,6 +43,8 @@ pub struct RunTools {
     pub(crate) stand_in: Option<StandIn>,
     /// The memories that goals and conversations are remembered in.
     pub(crate) memories: Option<Arc<dyn Memories>>,
+    /// The source of what parts of the file search.
+    pub(crate) knowledge: Option<RetrieverSource>,
     gate: PolicyGate,
     policies: Arc<PolicySet>,
     /// Where the user's own policy is, or would be.
@@ -110,8 +112,18 @@ impl RunTools {
         let own_policy = config.locations().user.as_ref().map(|file| file.with_file_name(policy::FILE));
         let memories =
             memory::of(config, workspace.path())?.map(|memory| Arc::new(memory) as Arc<dyn Memories>);
-        let stand_in = None;
-        Ok(Self { tools, stand_in, memories, gate, policies, own_policy, is_read_only, servers, left_alone })
+        Ok(Self {
+            tools,
+            stand_in: None,
+            memories,
+            knowledge: knowledge::source(config, false),
+            gate,
+            policies,
+            own_policy,
+            is_read_only,
+            servers,
+            left_alone,
+        })
     }
 
     /// Whether a tool that is not among them may be that of a server which was not started.

@@ -4,7 +4,7 @@ use convoke_text::nearest;
 
 use super::{Checker, Use};
 use crate::agentfile::diagnostic::{Code, Diagnostic};
-use crate::agentfile::load::BesideLoader;
+use crate::agentfile::load::{BesideLoader, NestingError};
 use crate::agentfile::model::Text;
 use crate::agentfile::syntax::Statement;
 use crate::agentfile::{Source, Span, Template};
@@ -50,8 +50,12 @@ impl Checker<'_> {
         }
         let files = match BesideLoader::new(self.nesting.loader, path) {
             Ok(files) => files.packed(self.nesting.packed),
-            Err(why) => {
-                self.cannot(from, why, "let one of them do without the other");
+            Err(circle @ NestingError::Circle { .. }) => {
+                self.circle(from, circle.to_string(), &[]);
+                return Some(GoalSource::without_text(target));
+            }
+            Err(deep) => {
+                self.cannot(from, deep.to_string(), "let fewer files stand in each other");
                 return Some(GoalSource::without_text(target));
             }
         };

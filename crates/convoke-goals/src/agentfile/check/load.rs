@@ -170,12 +170,7 @@ impl Checker<'_> {
         if let Some(start) = chain.iter().position(|before| *before == place) {
             let circle: Vec<String> =
                 chain[start..].iter().chain([&place]).map(|file| format!("`{file}`")).collect();
-            self.diagnostics.error(|| {
-                Diagnostic::new(Code::Circular, from, "Agentfiles use each other in a circle")
-                    .label("leads back to where it started")
-                    .note(circle.join(" uses "))
-                    .help("let one of them do without the other")
-            });
+            self.circle(from, "Agentfiles use each other in a circle".to_owned(), &[circle.join(" uses ")]);
             return None;
         }
         chain.push(place);
@@ -208,16 +203,17 @@ impl Checker<'_> {
 
     pub(super) fn nested_errors(&mut self, target: &str, text: &str, from: Span, mut inner: Diagnostics) {
         inner.sort();
-        // A circle is the same mistake wherever it is seen from.
-        let code = match inner.iter().next() {
-            Some(first) if inner.errors() == 1 && first.code == Code::Circular => Code::Circular,
-            _ => Code::CannotLoad,
-        };
+        // A circle is the same mistake wherever it is seen from, and files of other kinds call it the same.
+        let circle = inner.iter().find(|found| found.code.name() == Code::Circular.name());
+        if let Some(circle) = circle {
+            return self.circle(from, circle.message.clone(), &circle.notes);
+        }
         self.diagnostics.error(|| {
             let count = inner.errors();
             let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
-            let mut diagnostic = Diagnostic::new(code, from, format!("`{target}` has {errors} in it"))
-                .label("cannot be used like this");
+            let mut diagnostic =
+                Diagnostic::new(Code::CannotLoad, from, format!("`{target}` has {errors} in it"))
+                    .label("cannot be used like this");
             if let Some(first) = inner.iter().next() {
                 let line = Source::new(target, text).position(first.span.start).line;
                 diagnostic = diagnostic.note(format!("line {line} there: {}", first.message));
@@ -226,6 +222,16 @@ impl Checker<'_> {
                 }
             }
             diagnostic.help(format!("`convoke validate {target}` shows all of it"))
+        });
+    }
+
+    /// Says that files lead back to each other.
+    pub(super) fn circle(&mut self, from: Span, message: String, notes: &[String]) {
+        self.diagnostics.error(|| {
+            let found = Diagnostic::new(Code::Circular, from, message)
+                .label("leads back to where it started")
+                .help("let one of them do without the other");
+            notes.iter().fold(found, |found, note| found.note(note.clone()))
         });
     }
 

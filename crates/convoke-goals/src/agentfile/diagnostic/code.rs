@@ -73,7 +73,7 @@ codes! {
         NotFound "not-found" "What FROM names is not there.",
         CannotLoad "cannot-load" "What FROM names is there and cannot be used.",
         InvalidSkill "invalid-skill" "A folder is not a skill.",
-        Circular "circular" "Agentfiles use each other in a circle.",
+        Circular "circular" "Files use each other in a circle.",
     }
     Warning {
         UnusedGoal "unused-goal" "No step runs a goal.",

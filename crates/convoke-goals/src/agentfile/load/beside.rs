@@ -1,9 +1,29 @@
 //! The files beside a file that another one names.
 
+use thiserror::Error;
+
 use super::{LoadError, Loader, PathContent, folder_of, join, normal};
 
 /// Files of different kinds in each other: not deeper than this.
-const DEEPEST: usize = 4;
+const DEEPEST: usize = 8;
+
+/// Why a file cannot be part of those that led to it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NestingError {
+    /// Files lead back to each other.
+    #[error("these files would run each other without end: {}", .files.join(" → "))]
+    Circle {
+        /// Which, as the outermost would name them: the first is the last too.
+        files: Vec<String>,
+    },
+    /// Too many stand in each other.
+    #[error("`{path}` is one file too many in others: {DEEPEST} are the most")]
+    TooDeep {
+        /// The first that is too much.
+        path: String,
+    },
+}
 
 /// The loader of a file that another one names: paths are relative to its own folder.
 pub struct BesideLoader<'l> {
@@ -18,18 +38,18 @@ impl<'l> BesideLoader<'l> {
     /// For the file at a path that `loader` knows.
     ///
     /// # Errors
-    /// If files name each other in a circle, or too many stand in each other: why, in words.
-    pub fn new(loader: &'l dyn Loader, path: &str) -> Result<Self, String> {
+    /// If files name each other in a circle, or too many stand in each other.
+    pub fn new(loader: &'l dyn Loader, path: &str) -> Result<Self, NestingError> {
         let folder = folder_of(path).to_owned();
         let mut chain = loader.chain().to_vec();
         // As the outermost file would name it, so that the same file is known again.
         let path = normal(&join(chain.last().map_or("", |outer| folder_of(outer)), path));
-        if chain.contains(&path) {
+        if let Some(begins) = chain.iter().position(|before| *before == path) {
             chain.push(path);
-            return Err(format!("files name each other in a circle: `{}`", chain.join("` names `")));
+            return Err(NestingError::Circle { files: chain.split_off(begins) });
         }
         if chain.len() >= DEEPEST {
-            return Err(format!("`{path}` is one file too many in others: {DEEPEST} are the most"));
+            return Err(NestingError::TooDeep { path });
         }
         chain.push(path);
         Ok(Self { loader, folder, chain, is_packed: false })

@@ -8,7 +8,7 @@ mod files;
 mod memory;
 mod skill;
 
-pub use beside::BesideLoader;
+pub use beside::{BesideLoader, NestingError};
 pub use files::FileLoader;
 pub use memory::{MemoryLoader, NoFiles};
 pub use skill::{Skill, SkillError};
