@@ -62,7 +62,8 @@ impl CompiledGraph {
         }
         let names = self.nodes.iter().map(|node| node.definition.id.as_str().into()).collect();
         let judges = self.definition.merge.values().any(|reducer| reducer.judges());
-        let knows_other_rules = judges || !guards.is_empty() || !rounds.is_empty();
+        let knows_other_rules =
+            judges || !guards.is_empty() || !rounds.is_empty() || self.had_another_order();
         Ok(Graph { compiled: Arc::new(self.clone()), steps: steps.into(), names, knows_other_rules })
     }
 }

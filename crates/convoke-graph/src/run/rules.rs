@@ -2,7 +2,7 @@
 //!
 //! Only graphs that the difference matters to keep an entry of which they are.
 
-use convoke_core::{Error, Scope};
+use convoke_core::{Error, Path, Scope};
 
 use super::graph::Graph;
 
@@ -13,9 +13,13 @@ pub(crate) enum Rules {
     Earlier,
     /// Such a guard begins anew whenever that of the loop around counts, and whatever is written is heard.
     Guarded,
-    /// Such a guard begins anew with every round, whether or not the loop around has a guard.
+    /// Such a guard begins anew with every round, whether or not the loop around has a guard; and joins from which ways lead back into
+    /// arms come after their arms.
     Current,
 }
+
+/// What is kept of them.
+const CHANGE: &str = "rules of loops and merges";
 
 impl Rules {
     /// Those of a graph that begins, or goes on, in this scope.
@@ -23,10 +27,20 @@ impl Rules {
         if !graph.knows_other_rules {
             return Ok(Self::Current);
         }
-        Ok(match scope.version("rules of loops and merges", 1..=3)? {
-            1 => Self::Earlier,
-            2 => Self::Guarded,
-            _ => Self::Current,
-        })
+        Ok(Self::numbered(scope.version(CHANGE, 1..=3)?))
+    }
+
+    /// Where a graph that runs at this path keeps which they are.
+    pub(crate) fn kept_at(path: &Path) -> Path {
+        Path::join(path, &format!("version of {CHANGE}"), 1)
+    }
+
+    /// Those with the number that is kept there; without one, those of builds that knew no others.
+    pub(crate) fn numbered(number: impl Into<Option<u32>>) -> Self {
+        match number.into() {
+            None | Some(1) => Self::Earlier,
+            Some(2) => Self::Guarded,
+            Some(_) => Self::Current,
+        }
     }
 }

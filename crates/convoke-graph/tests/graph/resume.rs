@@ -258,3 +258,16 @@ async fn a_no_over_a_no_is_passed_over_in_runs_that_began_when_it_was() {
     let (old, new) = begun_by_an_earlier_build(harmless, made).await;
     assert_eq!((old.get("ok"), new.get("ok")), (Some(&json!(true)), Some(&json!(false))));
 }
+
+/// A join with a way back into one arm, which ran before the other arm in earlier builds.
+#[tokio::test]
+async fn joins_with_ways_back_come_before_their_arms_in_runs_that_began_when_they_did() {
+    let counts = json!({"id": "join", "type": "assigner", "config": {"assignments": [{"target": "joined", "expression": "(joined ?? 0) + 1"}]}});
+    let nodes = json!([{"id": "ask", "type": "approval"}, passes("a"), passes("b"), counts, passes("out")]);
+    let harmless = [("ask", "a"), ("ask", "b"), ("a", "join"), ("b", "join"), ("join", "out")];
+    let back = [&harmless[..4], &[("join", "a if joined > 5"), ("join", "out")]].concat();
+    let mut made = graph(nodes.clone(), &back);
+    made["merge"] = json!({"joined": "sum"});
+    let (old, new) = begun_by_an_earlier_build(graph(nodes, &harmless), made).await;
+    assert_eq!((old.get("joined"), new.get("joined")), (Some(&json!(2)), Some(&json!(1))));
+}
