@@ -7,6 +7,7 @@ use convoke_core::Path;
 
 use crate::CompiledGraph;
 use crate::compile::{CompiledNode, reached};
+use crate::run::Rules;
 
 /// The record of one run of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub(crate) struct NodeVisits {
 struct Record<'a> {
     trace: &'a dyn Fn(&Path) -> NodeTrace,
     is_known: &'a dyn Fn(&Path) -> bool,
+    version: &'a dyn Fn(&Path) -> Option<u32>,
 }
 
 impl GraphWay {
@@ -75,21 +77,29 @@ impl GraphWay {
 }
 
 impl CompiledGraph {
-    /// The way that a run took, from what is on record of a node by its path, and whether anything is on record at or below a path.
+    /// The way that a run took, from what is on record of a node by its path, whether anything is on record at or below a path, and
+    /// which [version](convoke_core::Scope::version) was decided on at a path, which says what rules the run keeps.
     #[must_use]
-    pub fn way(&self, trace: &dyn Fn(&Path) -> NodeTrace, is_known: &dyn Fn(&Path) -> bool) -> GraphWay {
-        self.way_at(&Path::join(&Path::from(""), &self.definition.name, 1), &Record { trace, is_known })
+    pub fn way(
+        &self,
+        trace: &dyn Fn(&Path) -> NodeTrace,
+        is_known: &dyn Fn(&Path) -> bool,
+        version: &dyn Fn(&Path) -> Option<u32>,
+    ) -> GraphWay {
+        let record = Record { trace, is_known, version };
+        self.way_at(&Path::join(&Path::from(""), &self.definition.name, 1), &record)
     }
 
     /// The way that was taken where it ran at a path.
     fn way_at(&self, root: &Path, record: &Record<'_>) -> GraphWay {
         let mut way = self.untaken();
         let mut waiting = BTreeMap::from([(self.entry, 1)]);
-        let mut paths = self.order.unoccupied();
+        let order = self.order_by(Rules::numbered((record.version)(&Rules::kept_at(root))));
+        let mut paths = order.unoccupied();
         paths.enter(self.entry);
         let mut stopped = vec![false; self.nodes.len()];
         for _ in 0..self.definition.max_nodes {
-            let is_ready = |node: &usize| !stopped[*node] && !self.order.is_held_up(*node, &paths);
+            let is_ready = |node: &usize| !stopped[*node] && !order.is_held_up(*node, &paths);
             let Some(node) = waiting.keys().copied().find(is_ready) else { break };
             (1..waiting.remove(&node).unwrap_or(1)).for_each(|_| paths.leave(node));
             let (compiled, visits) = (&self.nodes[node], &mut way.nodes[node]);

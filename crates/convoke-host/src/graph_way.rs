@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use convoke_core::{Path, RunStatus, StepNote};
+use convoke_core::{EffectKind, Path, RunStatus, StepNote};
 use convoke_graph::{CompiledGraph, GraphWay, NodeTrace};
 use convoke_history::History;
 
@@ -30,6 +30,12 @@ pub(crate) fn of(graph: &CompiledGraph, history: &History) -> Option<GraphWay> {
             within = path.rsplit_once('/').map(|(outer, _)| outer);
         }
     }
+    // What its graphs keep besides their nodes: by which rules they go.
+    let decisions = history.effects.iter().filter(|effect| {
+        effect.kind == EffectKind::Decision && effect.generation == history.record.generation.number
+    });
+    let versions: HashMap<&Path, u32> =
+        decisions.filter_map(|effect| Some((&effect.path, effect.choice()?))).collect();
     let way = graph.way(
         &|path| {
             let trace = match traces.get(path) {
@@ -41,6 +47,10 @@ pub(crate) fn of(graph: &CompiledGraph, history: &History) -> Option<GraphWay> {
             trace
         },
         &|path| known.contains(path.as_str()),
+        &|path| {
+            came_to.borrow_mut().insert(path.clone());
+            versions.get(path).copied()
+        },
     );
     let came_to = came_to.into_inner();
     let known = history.effects.iter().map(|effect| &effect.path).filter(|path| path.is_within(&root));

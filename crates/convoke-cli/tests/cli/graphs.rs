@@ -536,3 +536,65 @@ fn what_another_branch_ended_is_drawn_and_shown_as_that() {
     assert!(chart.contains("ended: #96;quick#96; was done first"), "{chart}");
     assert!(chart.contains("class n3,n4 cancelled"), "{chart}");
 }
+
+/// Two arms that a model answers in, with a rule for what both write; and a guard within a loop.
+const MERGED: &str = "name: merged
+entry: start
+merge: {response: last, usage: last}
+nodes:
+  - {id: start, type: passthrough}
+  - {id: one, type: llm, config: {system_prompt: Say it, prompt: One}}
+  - {id: two, type: llm, config: {system_prompt: Say it, prompt: Two}}
+  - {id: out, type: answer}
+edges:
+  - {from: start, to: one}
+  - {from: start, to: two}
+  - {from: one, to: out}
+  - {from: two, to: out}
+  - {from: out, to: __end__}
+";
+
+const COUNTED: &str = "name: counted
+entry: start
+nodes:
+  - {id: start, type: passthrough}
+  - {id: work, type: assigner, config: {assignments: [{target: worked, expression: '(worked ?? 0) + 1'}]}}
+  - {id: inner, type: loopguard, config: {max_count: 2}}
+  - {id: outer, type: loopguard, config: {max_count: 2}}
+  - {id: out, type: answer, config: {keys: [worked]}}
+edges:
+  - {from: start, to: work}
+  - {from: work, to: inner}
+  - {from: inner, to: work, condition: not loop_count_exceeded}
+  - {from: inner, to: outer}
+  - {from: outer, to: start, condition: not loop_count_exceeded}
+  - {from: outer, to: out}
+";
+
+#[test]
+fn a_run_that_keeps_its_rules_is_drawn_with_the_edges_it_took() {
+    let place = place();
+    place.write("merged.graph.yaml", MERGED);
+    place.write("counted.graph.yaml", COUNTED);
+    place.write("said.toml", "[[rule]]\nwhen.system_contains = \"Say it\"\nreply = \"Done.\"\n");
+    for (graph, edges) in [("merged", "0,1,2,3,4,5"), ("counted", "0,1,2,3,4,5,6")] {
+        let file = format!("{graph}.graph.yaml");
+        let ran = place.convoke(&["run", &file, "--id", graph, "-m", "scripted/said.toml"]);
+        assert!(ran.status.success(), "{}", stderr(&ran));
+        let chart = stdout(&place.convoke(&["show", graph, "--format", "mermaid"]));
+        assert!(chart.contains(&format!("linkStyle {edges} stroke:")), "{chart}");
+    }
+}
+
+#[test]
+fn of_a_finished_run_whose_nodes_only_compute_nothing_is_still_to_come() {
+    let place = place();
+    let nodes = "nodes:\n  - {id: hello, type: template, config: {template: Hello, output_key: answer}}\n";
+    place.write("greet.graph.yaml", format!("name: greet\nentry: hello\n{nodes}"));
+    assert_eq!(stdout(&place.convoke(&["run", "greet.graph.yaml", "--id", "greet"])).trim(), "Hello");
+    let shown = stdout(&place.convoke(&["show", "greet"]));
+    assert!(
+        shown.contains("it called, asked and waited for nothing; what only computes is not listed"),
+        "{shown}"
+    );
+}

@@ -8,6 +8,8 @@ mod order;
 mod outline;
 mod ports;
 mod reserved;
+mod rounds;
+mod search;
 pub(crate) mod shape;
 mod warn;
 
@@ -22,13 +24,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub(crate) use occupied::Occupied;
-pub(crate) use order::{Order, reached};
+pub(crate) use order::Order;
+pub(crate) use search::reached;
 
+use rounds::Lead;
 use shape::Shape;
 
 use crate::Condition;
 use crate::definition::{GraphDefinition, NodeDefinition};
 use crate::node::{NodeTypes, Ports, script};
+use crate::run::Rules;
 
 /// A graph in which everything fits together. The only thing that can be run.
 #[derive(Debug, Clone)]
@@ -36,7 +41,9 @@ pub struct CompiledGraph {
     pub(crate) definition: GraphDefinition,
     pub(crate) nodes: Vec<CompiledNode>,
     pub(crate) entry: usize,
-    pub(crate) order: Order,
+    order: Order,
+    /// The order by the rules of earlier builds, if it was another.
+    earlier_order: Option<Order>,
     pub(crate) graphs: BTreeMap<String, Arc<CompiledGraph>>,
     pub(crate) types: NodeTypes,
 }
@@ -172,7 +179,7 @@ impl CompiledGraph {
             node_count: self.nodes.len(),
             edge_count: self.definition.edges.len(),
             max_depth: self.depth(&successors),
-            has_cycles: !order::cycles(&successors).is_empty(),
+            has_cycles: !search::cycles(&successors).is_empty(),
             has_parallel: self
                 .nodes
                 .iter()
@@ -186,15 +193,33 @@ impl CompiledGraph {
         kind.map_or_else(Ports::unknown, |kind| kind.ports(&node.config()))
     }
 
+    /// Which nodes wait for which, by these rules.
+    pub(crate) fn order_by(&self, rules: Rules) -> &Order {
+        match &self.earlier_order {
+            Some(earlier) if rules != Rules::Current => earlier,
+            _ => &self.order,
+        }
+    }
+
+    /// Whether its nodes wait for others by the rules of earlier builds.
+    pub(crate) fn had_another_order(&self) -> bool {
+        self.earlier_order.is_some()
+    }
+
     fn depth(&self, successors: &[Vec<usize>]) -> usize {
         let mut depth = vec![0; self.nodes.len()];
-        for node in order::postorder(successors, self.entry) {
+        for node in search::postorder(successors, self.entry) {
             let ends = self.nodes[node].edges.iter().any(|edge| edge.to.is_none());
             let next = successors[node].iter().map(|next| depth[*next] + 1);
             // A node that is not done yet leads back: it has no depth so far.
             depth[node] = next.chain(ends.then_some(1)).max().unwrap_or(0);
         }
         depth[self.entry]
+    }
+
+    fn leads(&self) -> Vec<Vec<Lead>> {
+        let lead = |edge: &CompiledEdge| Lead { to: edge.to, is_conditional: edge.condition.is_some() };
+        self.nodes.iter().map(|node| node.edges.iter().map(lead).collect()).collect()
     }
 
     fn successors(&self) -> Vec<Vec<usize>> {
@@ -259,6 +284,7 @@ fn compiled(
         nodes,
         entry: entry.unwrap_or_default(),
         order: Order::default(),
+        earlier_order: None,
         graphs,
         types: types.clone(),
     };
@@ -271,7 +297,9 @@ fn compiled(
     if findings.iter().filter(|finding| finding.is_error()).count() > errors {
         return None;
     }
-    graph.order = Order::of(&successors, entry?);
+    let leads = graph.leads();
+    graph.order = Order::of(&leads, entry?);
+    graph.earlier_order = graph.order.before(&leads, entry?);
     Some(graph)
 }
 

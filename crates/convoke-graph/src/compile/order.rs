@@ -1,15 +1,17 @@
 //! The order of nodes: which wait for which, so that a join runs once.
 //!
 //! A node that was reached waits as long as a path is under way that may still reach it. In a loop that would be for ever, so a
-//! loop is taken round by round: its first node waits for everything that is still in the loop, and the others for what may reach
-//! them within the round. By this rule nobody waits for whoever waits for him, and what a node is given never depends on who was
-//! quicker.
+//! loop is taken round by round: its [first node](super::rounds) waits for everything that is still in the loop, and the others for
+//! what may reach them within the round. Where a loop is come into at several nodes, whoever is not in it yet belongs to the round that
+//! is under way: a node there waits for them, too, unless they would have to pass the first node before, which waits for this one. By
+//! this rule nobody waits for whoever waits for him, and what a node is given never depends on who was quicker.
 
-use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use super::occupied::{Occupied, Positions};
+use super::rounds::{Beginning, Lead, Rounds, come_across_first};
+use super::search::{Components, preorder};
 
 /// Who waits for whom.
 ///
@@ -30,14 +32,31 @@ struct Place {
     last: usize,
     /// The first node of the smallest loop that it is in without being its first node.
     inside: Option<usize>,
+    /// Whether the loop that it is the first node of is come into at others, too.
+    is_one_of_several: bool,
     /// The last node of the largest loop that it is in.
     outermost: usize,
 }
 
 impl Order {
-    /// The order of nodes with these successors, of which the one at `entry` is the first.
-    pub(crate) fn of(successors: &[Vec<usize>], entry: usize) -> Self {
-        let rank = preorder(successors, entry);
+    /// The order of nodes with these edges, of which the one at `entry` is the first.
+    pub(crate) fn of(leads: &[Vec<Lead>], entry: usize) -> Self {
+        let successors = successors(leads);
+        let mut rounds = Rounds::of(leads, &successors, entry);
+        Self::with(&successors, |members| rounds.beginning(members))
+    }
+
+    /// The order that earlier builds had, if it was another: they knew no loops that are come into at several nodes.
+    pub(crate) fn before(&self, leads: &[Vec<Lead>], entry: usize) -> Option<Self> {
+        self.places.iter().any(|place| place.is_one_of_several).then(|| {
+            let successors = successors(leads);
+            let rank = preorder(&successors, entry);
+            let beginning = |node| Beginning { node, is_one_of_several: false };
+            Self::with(&successors, |members| come_across_first(members, &rank).map(beginning))
+        })
+    }
+
+    fn with(successors: &[Vec<usize>], mut beginning: impl FnMut(&[usize]) -> Option<Beginning>) -> Self {
         let (mut positions, mut places) =
             (vec![0; successors.len()], vec![Place::default(); successors.len()]);
         let mut open = vec![(0, None, (0..successors.len()).collect::<Vec<_>>())];
@@ -45,11 +64,13 @@ impl Order {
         while let Some((mut position, inside, nodes)) = open.pop() {
             for mut members in search.in_order(&nodes) {
                 let last = position + members.len() - 1;
-                let first =
-                    (0..members.len()).min_by_key(|member| rank[members[*member]]).unwrap_or_default();
-                let first = members.remove(first);
+                let Some(Beginning { node: first, is_one_of_several }) = beginning(&members) else {
+                    continue;
+                };
+                members.retain(|member| *member != first);
                 positions[first] = position;
-                places[position] = Place { before: Vec::new(), last, inside, outermost: last };
+                places[position] =
+                    Place { before: Vec::new(), last, inside, is_one_of_several, outermost: last };
                 if !members.is_empty() {
                     open.push((position + 1, Some(position), members));
                 }
@@ -68,15 +89,20 @@ impl Order {
         Self { positions: positions.into(), places: places.into() }
     }
 
-    /// The first nodes of the loops that a node is in, from the innermost on.
+    /// Whose positions these are.
+    pub(crate) fn nodes(&self) -> Vec<usize> {
+        let mut nodes = vec![0; self.positions.len()];
+        self.positions.iter().enumerate().for_each(|(node, position)| nodes[*position] = node);
+        nodes
+    }
+
+    /// The first nodes of the loops that a node is in, from the innermost on: their positions.
     pub(crate) fn loops_around(&self, node: usize) -> Vec<usize> {
         let position = self.positions[node];
         let place = &self.places[position];
         let is_first = place.last > position || place.before.contains(&position);
         let around = std::iter::successors(place.inside, |first| self.places[*first].inside);
-        let firsts: Vec<usize> = is_first.then_some(position).into_iter().chain(around).collect();
-        let node_at = |first: &usize| self.positions.iter().position(|position| position == first);
-        firsts.iter().filter_map(node_at).collect()
+        is_first.then_some(position).into_iter().chain(around).collect()
     }
 
     /// No paths at all.
@@ -120,6 +146,14 @@ impl Order {
         taken: &Positions,
     ) -> bool {
         let mut known = Positions::none_of(self.places.len());
+        // Whoever comes by the first node of a loop around waits there for this one.
+        let mut inside = self.places[node].inside;
+        while let Some(first) = inside.filter(|first| around.contains(first)) {
+            if self.places[first].is_one_of_several {
+                known.insert(first);
+            }
+            inside = self.places[first].inside;
+        }
         let mut open = vec![node];
         while let Some(position) = open.pop() {
             // Branches mostly end in the order in which they began: who is still under way is among the last.
@@ -140,183 +174,14 @@ impl Order {
     }
 }
 
-/// The loops: those of more than one node, and nodes that lead to themselves; each with its nodes in declared order.
-pub(crate) fn cycles(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let nodes: Vec<usize> = (0..successors.len()).collect();
-    let mut loops = Components::among(successors).in_order(&nodes);
-    loops.retain(|members| match members[..] {
-        [only] => successors[only].contains(&only),
-        _ => true,
-    });
-    loops.iter_mut().for_each(|members| members.sort_unstable());
-    loops.sort_unstable();
-    loops
-}
-
-/// For every node whether it is one of some or can be reached from them.
-pub(crate) fn reached(from: &[usize], successors: &[Vec<usize>]) -> Vec<bool> {
-    let (mut known, mut open) = (vec![false; successors.len()], from.to_vec());
-    from.iter().for_each(|node| known[*node] = true);
-    while let Some(node) = open.pop() {
-        for &next in &successors[node] {
-            if !std::mem::replace(&mut known[next], true) {
-                open.push(next);
-            }
-        }
-    }
-    known
-}
-
-/// The edges the other way round.
-pub(crate) fn reversed(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut reversed = vec![Vec::new(); successors.len()];
-    for (node, next) in successors.iter().enumerate() {
-        next.iter().for_each(|next| reversed[*next].push(node));
-    }
-    reversed
-}
-
-/// The nodes that can be reached from the first, each after those it leads to, loops aside.
-pub(crate) fn postorder(successors: &[Vec<usize>], entry: usize) -> Vec<usize> {
-    let (mut known, mut done) = (vec![false; successors.len()], Vec::new());
-    let mut open = vec![(entry, 0)];
-    known[entry] = true;
-    while let Some((node, edge)) = open.pop() {
-        match successors[node].get(edge) {
-            None => done.push(node),
-            Some(&next) => {
-                open.push((node, edge + 1));
-                if !std::mem::replace(&mut known[next], true) {
-                    open.push((next, 0));
-                }
-            }
-        }
-    }
-    done
-}
-
-/// In which order nodes are come across from the first on; those that are not come last, in declared order.
-fn preorder(successors: &[Vec<usize>], entry: usize) -> Vec<usize> {
-    let mut rank = vec![usize::MAX; successors.len()];
-    let (mut open, mut next) = (vec![entry], 0);
-    while let Some(node) = open.pop() {
-        if rank[node] == usize::MAX {
-            rank[node] = next;
-            next += 1;
-            open.extend(successors[node].iter().rev());
-        }
-    }
-    for place in rank.iter_mut().filter(|place| **place == usize::MAX) {
-        *place = next;
-        next += 1;
-    }
-    rank
-}
-
-/// What finds the nodes that can reach each other, among all or some of a graph.
-struct Components<'a> {
-    successors: &'a [Vec<usize>],
-    /// In which search a node was among those asked about last; its number there, and the component that it is in.
-    asked: Vec<usize>,
-    number: Vec<usize>,
-    component: Vec<usize>,
-    searches: usize,
-}
-
-const UNKNOWN: usize = usize::MAX;
-
-impl<'a> Components<'a> {
-    fn among(successors: &'a [Vec<usize>]) -> Self {
-        let count = successors.len();
-        let unknown = vec![UNKNOWN; count];
-        Self { successors, asked: vec![0; count], number: unknown.clone(), component: unknown, searches: 0 }
-    }
-
-    /// The components of some nodes, looking at the edges between them only: each after those that lead to it, and of those that
-    /// might come next the one that might first.
-    fn in_order(&mut self, nodes: &[usize]) -> Vec<Vec<usize>> {
-        self.searches += 1;
-        for &node in nodes {
-            (self.asked[node], self.number[node], self.component[node]) = (self.searches, UNKNOWN, UNKNOWN);
-        }
-        let mut components = self.find(nodes);
-        let leads = |this: &Self, node: usize| {
-            let (own, here) = (this.component[node], this.searches);
-            let next = this.successors[node].iter().filter(move |next| this.asked[**next] == here);
-            next.map(|next| this.component[*next]).filter(move |next| *next != own).collect::<Vec<_>>()
-        };
-        let mut before = vec![0_usize; components.len()];
-        for next in nodes.iter().flat_map(|node| leads(self, *node)) {
-            before[next] += 1;
-        }
-        // They are found in reverse.
-        let mut open: VecDeque<usize> = (0..components.len()).rev().filter(|one| before[*one] == 0).collect();
-        let mut ordered = Vec::with_capacity(components.len());
-        while let Some(component) = open.pop_front() {
-            for next in components[component].iter().flat_map(|node| leads(self, *node)) {
-                before[next] -= 1;
-                if before[next] == 0 {
-                    open.push_back(next);
-                }
-            }
-            ordered.push(std::mem::take(&mut components[component]));
-        }
-        ordered
-    }
-
-    /// Finds the components (Tarjan, without recursion).
-    fn find(&mut self, nodes: &[usize]) -> Vec<Vec<usize>> {
-        let mut found = Vec::new();
-        let mut low: Vec<usize> = Vec::with_capacity(nodes.len());
-        let mut stack: Vec<usize> = Vec::new();
-        for &root in nodes {
-            if self.number[root] != UNKNOWN {
-                continue;
-            }
-            let mut calls = vec![(root, 0)];
-            while let Some((node, mut edge)) = calls.pop() {
-                if edge == 0 {
-                    self.number[node] = low.len();
-                    low.push(low.len());
-                    stack.push(node);
-                }
-                let own = self.number[node];
-                let mut descends = false;
-                while let Some(&target) = self.successors[node].get(edge) {
-                    edge += 1;
-                    if self.asked[target] != self.searches {
-                        continue;
-                    }
-                    if self.number[target] == UNKNOWN {
-                        calls.extend([(node, edge), (target, 0)]);
-                        descends = true;
-                        break;
-                    }
-                    if self.component[target] == UNKNOWN {
-                        low[own] = low[own].min(self.number[target]);
-                    }
-                }
-                if descends {
-                    continue;
-                }
-                if low[own] == own {
-                    let begins = stack.iter().rposition(|member| *member == node).unwrap_or(0);
-                    let members = stack.split_off(begins);
-                    members.iter().for_each(|member| self.component[*member] = found.len());
-                    found.push(members);
-                }
-                if let Some((parent, _)) = calls.last() {
-                    let parent = self.number[*parent];
-                    low[parent] = low[parent].min(low[own]);
-                }
-            }
-        }
-        found
-    }
+fn successors(leads: &[Vec<Lead>]) -> Vec<Vec<usize>> {
+    leads.iter().map(|leads| leads.iter().filter_map(|lead| lead.to).collect()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     impl Order {
@@ -331,14 +196,14 @@ mod tests {
     /// 0 → 1, 2; 1 → 3; 2 → 4 → 3: arms of different length.
     #[test]
     fn a_join_waits_for_the_longer_arm() {
-        let order = Order::of(&[vec![1, 2], vec![3], vec![4], vec![], vec![3]], 0);
+        let order = Order::of(&leads(&[(0, 1), (0, 2), (1, 3), (2, 4), (4, 3)], 5, &[]), 0);
         assert!(order.holds_up(2, 3) && order.holds_up(4, 3) && !order.holds_up(1, 2));
     }
 
     /// 0 → 1, 2; 1 → 3 → 1 (a loop with its exit at 1), 1 → 4; 2 → 4.
     #[test]
     fn a_join_waits_for_a_loop_that_is_left_at_its_beginning() {
-        let order = Order::of(&[vec![1, 2], vec![3, 4], vec![4], vec![1], vec![]], 0);
+        let order = Order::of(&leads(&[(0, 1), (0, 2), (1, 3), (1, 4), (2, 4), (3, 1)], 5, &[]), 0);
         assert!(
             order.holds_up(3, 4) && order.holds_up(1, 4) && order.holds_up(3, 1) && !order.holds_up(1, 3)
         );
@@ -346,8 +211,8 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_whoever_waits_for_him() {
-        let successors = [vec![1, 2], vec![2, 3], vec![1, 3], vec![0, 4], vec![4, 1]];
-        let order = Order::of(&successors, 0);
+        let edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 1), (2, 3), (3, 0), (3, 4), (4, 4), (4, 1)];
+        let order = Order::of(&leads(&edges, 5, &[]), 0);
         for one in 0..5 {
             for other in 0..5 {
                 assert!(!(order.holds_up(one, other) && order.holds_up(other, one)), "{one} and {other}");
@@ -355,59 +220,136 @@ mod tests {
         }
     }
 
-    /// Who waits for whom by the rule as it is said, which takes the square of the nodes at least.
-    fn settled(nodes: &[usize], successors: &[Vec<usize>], rank: &[usize], waits: &mut Vec<(usize, usize)>) {
-        let others: Vec<usize> = (0..successors.len()).filter(|node| !nodes.contains(node)).collect();
-        let reached = |from: usize| {
-            let mut known = others.clone();
-            let (mut found, mut open) = (Vec::new(), vec![from]);
-            while let Some(node) = open.pop() {
-                for &next in &successors[node] {
-                    if !known.contains(&next) {
-                        known.push(next);
-                        found.push(next);
-                        open.push(next);
-                    }
-                }
-            }
-            found
-        };
-        let reached: Vec<Vec<usize>> = (0..successors.len()).map(reached).collect();
-        let both = |one: usize, other: usize| reached[one].contains(&other) && reached[other].contains(&one);
+    /// A loop: its first node, all of its nodes, and whether it is come into at several.
+    type Loop = (usize, Vec<usize>, bool);
+
+    fn loops(nodes: &[usize], successors: &[Vec<usize>], rounds: &mut Rounds<'_>, found: &mut Vec<Loop>) {
+        let is_reached = |from: usize| among(nodes, successors, from, &[]);
+        let reached: BTreeMap<usize, Vec<usize>> =
+            nodes.iter().map(|node| (*node, is_reached(*node))).collect();
         let mut done: Vec<usize> = Vec::new();
-        for &node in nodes {
-            let later = reached[node].iter().filter(|other| **other != node && !both(node, **other));
-            waits.extend(later.map(|other| (node, *other)));
-            let members: Vec<usize> =
-                nodes.iter().copied().filter(|other| *other == node || both(node, *other)).collect();
-            if !done.contains(&node) && members.len() > 1 {
+        for node in nodes {
+            let both = |other: &&usize| reached[node].contains(other) && reached[other].contains(node);
+            let members: Vec<usize> = nodes.iter().filter(both).copied().collect();
+            if !done.contains(node) && members.len() > 1 {
                 done.extend(&members);
-                let first = *members.iter().min_by_key(|node| rank[**node]).unwrap();
-                let rest: Vec<usize> = members.into_iter().filter(|node| *node != first).collect();
-                waits.extend(rest.iter().map(|node| (*node, first)));
-                settled(&rest, successors, rank, waits);
+                let Beginning { node: first, is_one_of_several } = rounds.beginning(&members).unwrap();
+                let rest: Vec<usize> = members.iter().copied().filter(|node| *node != first).collect();
+                found.push((first, members, is_one_of_several));
+                loops(&rest, successors, rounds, found);
             }
         }
+    }
+
+    /// What can be reached from a node among some, not passing others.
+    fn among(nodes: &[usize], successors: &[Vec<usize>], from: usize, past: &[usize]) -> Vec<usize> {
+        let (mut found, mut open) = (Vec::new(), vec![from]);
+        while let Some(node) = open.pop() {
+            for next in &successors[node] {
+                if nodes.contains(next) && !past.contains(next) && !found.contains(next) {
+                    found.push(*next);
+                    open.push(*next);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether one node waits for another by the rule as it is said.
+    fn waits(node: usize, other: usize, loops: &[Loop], successors: &[Vec<usize>]) -> bool {
+        let around = || loops.iter().filter(|(_, members, _)| members.contains(&node));
+        if around().any(|(first, members, _)| *first == node && members.contains(&other)) {
+            return node != other;
+        }
+        // Without the loops that the other is not in, the smallest around both.
+        let both = around().filter(|(_, members, _)| members.contains(&other));
+        let rest = match both.min_by_key(|(_, members, _)| members.len()) {
+            Some((first, members, _)) => members.iter().copied().filter(|node| node != first).collect(),
+            None => (0..successors.len()).collect::<Vec<_>>(),
+        };
+        let past = around().filter(|(first, members, is_one_of_several)| {
+            *is_one_of_several && *first != node && !members.contains(&other)
+        });
+        let past: Vec<usize> = past.map(|(first, ..)| *first).collect();
+        node != other && rest.contains(&other) && among(&rest, successors, other, &past).contains(&node)
+    }
+
+    fn leads(edges: &[(usize, usize)], nodes: usize, conditional: &[bool]) -> Vec<Vec<Lead>> {
+        let mut leads = vec![Vec::new(); nodes];
+        for ((from, to), is_conditional) in
+            edges.iter().zip(conditional.iter().chain(std::iter::repeat(&false)))
+        {
+            let (to, is_conditional) = ((*to < nodes).then_some(*to), *is_conditional);
+            leads[*from].push(Lead { to, is_conditional });
+        }
+        leads
+    }
+
+    /// 0 → 1, 2 → 3; 3 back to 1 if need be; 3 → 4. With another exit at the arm; with the arms declared the other way round; with the
+    /// way back to both of them; with the way back behind the join; with an arm that is longer.
+    #[test]
+    fn arms_come_before_the_join_from_which_a_way_leads_back() {
+        let back = |edges: &[(usize, usize)]| leads(edges, 6, &[true]);
+        for edges in [
+            &[(3, 1), (0, 1), (0, 2), (1, 3), (2, 3), (3, 4)][..],
+            &[(3, 1), (0, 2), (0, 1), (2, 3), (1, 3), (3, 4)],
+            &[(3, 1), (3, 2), (0, 1), (0, 2), (1, 3), (2, 3), (3, 4)],
+            &[(3, 1), (3, 2), (0, 1), (0, 2), (1, 3), (2, 3), (3, 6)],
+            &[(3, 1), (0, 1), (0, 2), (1, 3), (2, 3)],
+            &[(4, 1), (0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5)],
+            &[(3, 1), (0, 1), (0, 2), (1, 5), (5, 3), (2, 3), (3, 4)],
+        ] {
+            let order = Order::of(&back(edges), 0);
+            assert!(order.holds_up(1, 3) && order.holds_up(2, 3), "{edges:?}");
+            assert!(
+                ![2, 3].iter().any(|node| order.holds_up(*node, 1)) && !order.holds_up(1, 2),
+                "{edges:?}"
+            );
+        }
+        let gives_up = [(1, 5), (3, 1), (0, 2), (0, 1), (1, 3), (2, 3), (3, 4)];
+        let order = Order::of(&leads(&gives_up, 6, &[true, true]), 0);
+        assert!(order.holds_up(1, 3) && order.holds_up(2, 3) && !order.holds_up(2, 1));
+    }
+
+    /// 0 → 1, 2; 1 and 2 lead to each other, and out.
+    #[test]
+    fn of_two_that_would_wait_for_each_other_the_first_goes_first() {
+        let order = Order::of(&leads(&[(0, 1), (0, 2), (1, 2), (2, 1), (1, 3), (2, 3)], 4, &[]), 0);
+        assert!(order.holds_up(1, 2) && !order.holds_up(2, 1));
+        let order = Order::of(&leads(&[(0, 2), (0, 1), (1, 2), (2, 1), (1, 3), (2, 3)], 4, &[]), 0);
+        assert!(order.holds_up(2, 1) && !order.holds_up(1, 2));
     }
 
     proptest::proptest! {
         #[test]
         fn nodes_wait_for_whom_the_rule_says(
-            edges in proptest::collection::vec((0_usize..9, 0_usize..9), 0..24),
+            edges in proptest::collection::vec((0_usize..9, 0_usize..10), 0..24),
+            conditional in proptest::collection::vec(proptest::prelude::any::<bool>(), 24),
             taken in proptest::collection::vec(0_usize..9, 0..5),
         ) {
-            let mut successors = vec![Vec::new(); 9];
-            for (from, to) in edges {
-                successors[from].push(to);
-            }
-            let (order, mut waits) = (Order::of(&successors, 0), Vec::new());
-            settled(&(0..9).collect::<Vec<_>>(), &successors, &preorder(&successors, 0), &mut waits);
+            let leads = leads(&edges, 9, &conditional);
+            let (successors, order) = (successors(&leads), Order::of(&leads, 0));
+            let mut found = Vec::new();
+            loops(&(0..9).collect::<Vec<_>>(), &successors, &mut Rounds::of(&leads, &successors, 0), &mut found);
             for later in 0..9 {
                 let mut paths = order.unoccupied();
                 taken.iter().for_each(|node| paths.enter(*node));
-                let expected = taken.iter().any(|earlier| waits.contains(&(*earlier, later)));
-                proptest::prop_assert_eq!(order.is_held_up(later, &paths), expected, "{:?} {:?}", later, waits);
+                let expected = taken.iter().any(|earlier| waits(later, *earlier, &found, &successors));
+                proptest::prop_assert_eq!(order.is_held_up(later, &paths), expected, "{:?} {:?}", later, found);
             }
+        }
+
+        /// Where paths are, one of them goes on: nobody waits in a circle.
+        #[test]
+        fn somebody_always_goes_on(
+            edges in proptest::collection::vec((0_usize..9, 0_usize..10), 0..30),
+            conditional in proptest::collection::vec(proptest::prelude::any::<bool>(), 30),
+            taken in proptest::collection::vec(0_usize..9, 1..7),
+        ) {
+            let order = Order::of(&leads(&edges, 9, &conditional), 0);
+            let mut paths = order.unoccupied();
+            taken.iter().for_each(|node| paths.enter(*node));
+            proptest::prop_assert!(taken.iter().any(|node| !order.is_held_up(*node, &paths)));
         }
     }
 }

@@ -6,7 +6,7 @@ use convoke_text::finding::{Finding, child};
 use serde_json::Value;
 
 use super::CompiledGraph;
-use super::order::reversed;
+use super::search::reversed;
 use crate::InputType;
 use crate::board::RESERVED;
 use crate::inputs::QUERY;

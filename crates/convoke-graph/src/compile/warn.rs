@@ -6,7 +6,7 @@ use convoke_text::finding::Finding;
 use serde_json::Value;
 
 use super::CompiledGraph;
-use super::order::{cycles, reached, reversed};
+use super::search::{cycles, reached, reversed};
 
 /// So many nodes of a loop are named.
 const NAMED: usize = 8;

@@ -25,7 +25,7 @@ impl Schedule<'_> {
             }
         } else if let Some(arrived) = self.waiting.get(node)
             && arrived.iter().all(|token| are_siblings(&token.lineage, &by.lineage))
-            && !self.graph.compiled.order.is_held_up(node, &self.taken)
+            && !self.order.is_held_up(node, &self.taken)
             && let Some(arrived) = self.waiting.take(node)
         {
             self.begin(node, arrived, Some(reason))?;

@@ -18,8 +18,10 @@ pub struct Graph {
     pub(super) steps: Arc<[SharedStep<Activation>]>,
     /// What the nodes are called.
     pub(super) names: Arc<[Arc<str>]>,
-    /// Whether its loops or merges go another way by the rules of earlier builds, perhaps.
-    pub(super) knows_other_loops: bool,
+    /// Whether earlier builds kept by which rules a run of it goes, since there were others before them.
+    pub(super) knew_other_rules: bool,
+    /// Whether it goes another way by the rules of earlier builds, perhaps.
+    pub(super) knows_other_rules: bool,
     /// Whether nodes decide in it where to go that may be in several branches, or are kept by node.
     pub(super) decides: bool,
 }
@@ -64,13 +66,14 @@ impl CompiledGraph {
         }
         let names = self.nodes.iter().map(|node| node.definition.id.as_str().into()).collect();
         let judges = self.definition.merge.values().any(|reducer| reducer.judges());
-        let knows_other_loops = judges || !guards.is_empty() || !rounds.is_empty();
+        let knew_other_rules = judges || !guards.is_empty();
         let count = |kinds: &[&str]| {
             self.nodes.iter().filter(|node| kinds.contains(&node.definition.kind.as_str())).count()
         };
         let decides = count(&["gate"]) > 0 || count(&["ifelse", "router", "loopguard"]) > 1;
+        let knows_other_rules = knew_other_rules || !rounds.is_empty() || self.had_another_order() || decides;
         let compiled = Arc::new(self.clone());
-        Ok(Graph { compiled, steps: steps.into(), names, knows_other_loops, decides })
+        Ok(Graph { compiled, steps: steps.into(), names, knew_other_rules, knows_other_rules, decides })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Only graphs that the difference matters to keep an entry of which they are.
 
-use convoke_core::{Error, Scope};
+use convoke_core::{Error, Path, Scope};
 
 use super::graph::Graph;
 
@@ -14,21 +14,36 @@ pub(crate) enum Rules {
     /// Such a guard begins anew whenever that of the loop around counts, and whatever is written is heard; nodes of several branches that
     /// decide where to go are a conflict if they differ.
     Guarded,
-    /// Such a guard begins anew with every round, whether or not the loop around has a guard. Gates are kept by node, and one that failed
-    /// is what counts; a branch goes its own way.
+    /// Such a guard begins anew with every round, whether or not the loop around has a guard; joins from which ways lead back into arms
+    /// come after their arms. Gates are kept by node, and one that failed is what counts; a branch goes its own way.
     Current,
 }
+
+/// What is kept of them.
+const CHANGE: &str = "rules of loops and merges";
 
 impl Rules {
     /// Those of a graph that begins, or goes on, in this scope.
     pub(super) fn of(graph: &Graph, scope: &Scope) -> Result<Self, Error> {
-        if !graph.knows_other_loops && !graph.decides {
+        if !graph.knows_other_rules {
             return Ok(Self::Current);
         }
-        Ok(match scope.version("rules of loops and merges", 1..=3)? {
-            1 if graph.knows_other_loops => Self::Earlier,
-            1 | 2 => Self::Guarded,
-            _ => Self::Current,
-        })
+        let rules = Self::numbered(scope.version(CHANGE, 1..=3)?);
+        // Without an entry it began in a build that kept none of such graphs, and knew no other rules for them.
+        Ok(if graph.knew_other_rules { rules } else { rules.max(Self::Guarded) })
+    }
+
+    /// Where a graph that runs at this path keeps which they are.
+    pub(crate) fn kept_at(path: &Path) -> Path {
+        Path::join(path, &format!("version of {CHANGE}"), 1)
+    }
+
+    /// Those with the number that is kept there; without one, those of builds that knew no others.
+    pub(crate) fn numbered(number: impl Into<Option<u32>>) -> Self {
+        match number.into() {
+            None | Some(1) => Self::Earlier,
+            Some(2) => Self::Guarded,
+            Some(_) => Self::Current,
+        }
     }
 }

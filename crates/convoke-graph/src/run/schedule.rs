@@ -15,7 +15,7 @@ use super::node_step::Activation;
 use super::rules::Rules;
 use super::token::{Token, together};
 use super::waiting::{Arrived, Waiting};
-use crate::compile::Occupied;
+use crate::compile::{Occupied, Order};
 use crate::{Board, MergeConflict};
 
 /// A graph under way.
@@ -23,6 +23,8 @@ pub(super) struct Schedule<'a> {
     pub(super) graph: &'a Graph,
     pub(super) scope: &'a Scope,
     rules: Rules,
+    /// Which nodes wait for which.
+    pub(super) order: &'a Order,
     /// The board when there was one path only.
     pub(super) base: Board,
     /// A board without anything, for where none is asked for.
@@ -121,7 +123,8 @@ pub struct NodeBudgetExhausted {
 impl<'a> Schedule<'a> {
     pub(super) fn new(graph: &'a Graph, scope: &'a Scope, rules: Rules, board: Board) -> Self {
         let (first, entry) = (Token::new(board.clone()), graph.compiled.entry);
-        let mut taken = graph.compiled.order.unoccupied();
+        let order = graph.compiled.order_by(rules);
+        let mut taken = order.unoccupied();
         taken.enter(entry);
         let mut waiting = Waiting::default();
         waiting.add(entry, first);
@@ -129,6 +132,7 @@ impl<'a> Schedule<'a> {
             graph,
             scope,
             rules,
+            order,
             base: board,
             nothing: Board::new(),
             waiting,
@@ -225,7 +229,7 @@ impl<'a> Schedule<'a> {
             let is_busy = self.active.contains_key(&node) || self.stopped.contains_key(&node);
             // Who has begun holds up whoever it held up while it was waiting.
             if !is_busy
-                && !self.graph.compiled.order.is_held_up(node, &self.taken)
+                && !self.order.is_held_up(node, &self.taken)
                 && let Some(arrived) = self.waiting.take(node)
             {
                 self.begin(node, arrived, None)?;

@@ -7,6 +7,7 @@ mod branches;
 mod conditions;
 mod definition;
 mod executor;
+mod joins;
 mod llm;
 mod nodes;
 mod parallel;

@@ -198,6 +198,39 @@ async fn a_guard_begins_anew_where_the_way_back_of_the_loop_around_has_none() {
     assert_eq!(Home::new().done(same, json!({})).await.get("thought"), Some(&json!(9)));
 }
 
+/// A loop of three rounds within one of two that also leads around it: past it, in an arm beside it, and from the join into its arm
+/// alone.
+#[tokio::test]
+async fn a_loop_within_a_loop_has_all_its_rounds_also_if_a_path_leads_around_it() {
+    let worked = async |edges: &[(&str, &str)], start: &str| {
+        let logs = |id: &str| {
+            let adds = format!("concat(log ?? [], ['{id}'])");
+            json!({"id": id, "type": "assigner", "config": {"assignments": [{"target": "log", "expression": adds}]}})
+        };
+        let guard =
+            |id: &str, count: u64| json!({"id": id, "type": "loopguard", "config": {"max_count": count}});
+        let nodes = json!([
+            passes("begin"),
+            logs("s"),
+            logs("a"),
+            guard("ag", 3),
+            passes("b"),
+            guard("og", 2),
+            passes("o")
+        ]);
+        let inner = [("a", "ag"), ("ag", "a if !loop_count_exceeded"), ("ag", "og"), ("og", "o")];
+        let mut made = graph(nodes, &[edges, &inner].concat());
+        made["entry"] = json!(start);
+        Home::new().done(made, json!({})).await.typed::<Vec<String>>("log").unwrap().concat()
+    };
+    let past = [("s", "a if len(log) > 0"), ("s", "og"), ("og", "s if !loop_count_exceeded")];
+    assert_eq!(worked(&past, "s").await, "saaasaaa");
+    let beside = [("s", "a"), ("s", "b"), ("b", "og"), ("og", "s if !loop_count_exceeded")];
+    assert_eq!(worked(&beside, "s").await, "saaasaaa");
+    let into_the_arm = [("s", "a"), ("s", "b"), ("b", "og"), ("og", "a if !loop_count_exceeded")];
+    assert_eq!(worked(&into_the_arm, "s").await, "saaaaaa");
+}
+
 #[tokio::test]
 async fn a_guard_that_every_round_passes_by_counts_on() {
     let made = |minor: &str| {

@@ -280,3 +280,16 @@ async fn gates_in_branches_meet_as_they_did_in_runs_that_began_then() {
     assert_eq!((old.text("gate_result"), new.text("gate_result")), ("pass", "fail"));
     assert_eq!((old.get("gate_results"), new.get("gate_results").is_some()), (None, true));
 }
+
+/// A join with a way back into one arm, which ran before the other arm in earlier builds.
+#[tokio::test]
+async fn joins_with_ways_back_come_before_their_arms_in_runs_that_began_when_they_did() {
+    let counts = json!({"id": "join", "type": "assigner", "config": {"assignments": [{"target": "joined", "expression": "(joined ?? 0) + 1"}]}});
+    let nodes = json!([{"id": "ask", "type": "approval"}, passes("a"), passes("b"), counts, passes("out")]);
+    let harmless = [("ask", "a"), ("ask", "b"), ("a", "join"), ("b", "join"), ("join", "out")];
+    let back = [&harmless[..4], &[("join", "a if joined > 5"), ("join", "out")]].concat();
+    let mut made = graph(nodes.clone(), &back);
+    made["merge"] = json!({"joined": "sum"});
+    let (old, new) = begun_by_an_earlier_build(graph(nodes, &harmless), made).await;
+    assert_eq!((old.get("joined"), new.get("joined")), (Some(&json!(2)), Some(&json!(1))));
+}

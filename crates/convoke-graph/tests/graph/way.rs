@@ -11,7 +11,7 @@ use super::{Home, graph, passes, writes};
 
 /// How often every edge was taken, and which nodes are not over, from the journal alone.
 async fn drawn(home: &Home, made: Value, run: &RunId, failed: &str) -> Vec<String> {
-    let mut traces = HashMap::new();
+    let (mut traces, mut versions) = (HashMap::new(), HashMap::new());
     for entry in home.store.entries(run, 1, usize::MAX).await.unwrap() {
         let kept =
             entry.outcome.as_deref().map(|json| serde_json::from_slice::<Value>(json).unwrap()["ok"].clone());
@@ -20,6 +20,8 @@ async fn drawn(home: &Home, made: Value, run: &RunId, failed: &str) -> Vec<Strin
         } else if entry.ordinal == StepNote::LeftOut.ordinal() {
             let reason = kept.unwrap().as_str().unwrap().to_owned();
             traces.insert(entry.path, NodeTrace::LeftOut(reason));
+        } else if let Some(version) = kept.and_then(|kept| u32::try_from(kept.as_u64()?).ok()) {
+            versions.insert(entry.path, version);
         }
     }
     let compiled = home.compiled(made).unwrap();
@@ -28,7 +30,8 @@ async fn drawn(home: &Home, made: Value, run: &RunId, failed: &str) -> Vec<Strin
         Some(trace) => trace.clone(),
         None => NodeTrace::Nothing,
     };
-    let way = compiled.way(&trace, &|path| traces.keys().any(|known| known.is_within(path)));
+    let is_known = |path: &Path| traces.keys().any(|known| known.is_within(path));
+    let way = compiled.way(&trace, &is_known, &|path| versions.get(path).copied());
     let diagram = compiled.to_diagram_of(&way);
     let items: Vec<Item> = diagram.items().map(|(_, item)| item.clone()).collect();
     let name = |id: ItemId| {
@@ -183,4 +186,20 @@ async fn edges_that_were_taken_within_a_graph_within_a_graph_are_marked_too() {
             assert!(edges.contains(&edge), "{edge}: {edges:?}");
         }
     }
+}
+
+/// A join that leads back into one of its arms: it runs after both, which only the rules say that the run keeps.
+#[tokio::test]
+async fn the_way_goes_by_the_rules_that_the_run_keeps() {
+    let nodes = json!([passes("s"), {"id": "a", "type": "llm", "config": {"prompt": "A"}}, {"id": "b", "type": "llm", "config": {"prompt": "B"}}, passes("j"), passes("o")]);
+    let edges =
+        [("s", "a"), ("s", "b"), ("a", "j"), ("b", "j"), ("j", "a if false"), ("j", "o"), ("o", "__end__")];
+    let mut made = graph(nodes, &edges);
+    made["merge"] = json!({"response": "last", "usage": "last"});
+    let home = Home::new();
+    let outcome = home.run(made.clone(), json!({})).await;
+    let run = outcome.run.clone();
+    outcome.completed().unwrap();
+    let taken = ["o→s 1", "s→a 1", "s→b 1", "a→j 1", "b→j 1", "j→a 0", "j→o 1", "o→o 1"];
+    assert_eq!(drawn(&home, made, &run, "").await, taken);
 }

@@ -26,6 +26,12 @@ impl StoredRuns {
         let texts = |blocks: &[TextBlock]| texts(blocks, width, parts.full);
         let renderer = parts.full.then(|| EffectRenderer::new(history));
         let steps = match history.effects.is_empty() {
+            true if history.record.status.is_final() => {
+                vec![Rich::new(
+                    Tone::Faint,
+                    "it called, asked and waited for nothing; what only computes is not listed",
+                )]
+            }
             true => vec![Rich::new(Tone::Faint, "nothing in its journal yet")],
             false => tree(history, width, renderer),
         };
