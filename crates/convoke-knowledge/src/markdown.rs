@@ -27,15 +27,9 @@ pub(crate) fn headings(text: &str, markup: Markup) -> Vec<Heading> {
         if number <= front {
             continue;
         }
-        if let Some(open) = &fence {
-            if open.is_left_by(line) {
-                fence = None;
-            } else {
-                if open.is_closed_by(line) {
-                    fence = None;
-                }
-                continue;
-            }
+        if let Some(open) = fence.take_if(|open| !open.is_left_by(line)) {
+            fence = (!open.is_closed_by(line)).then_some(open);
+            continue;
         }
         fence = Fence::opened_by(line);
         if fence.is_some() || line.trim().is_empty() {
