@@ -130,5 +130,5 @@ fn a_number_that_loses_digits_is_told_with_its_place() {
     let arena = format!("{ARENA}\nx_big: 12345678901234567890123456789\n");
     let left_out = import("shop", "arena.yaml", &arena, &open).unwrap().left_out;
     let digits = "`12345678901234567890123456789` has more digits than are kept";
-    assert_eq!(left_out, [format!("arena.yaml, /x_big: {digits}: it is read as 1.2345678901234568e+28")]);
+    assert_eq!(left_out[0], format!("arena.yaml, /x_big: {digits}: it is read as 1.2345678901234568e+28"));
 }

@@ -101,12 +101,12 @@ fn is_for_lack_of_room(code: Option<ErrorCode>) -> bool {
     matches!(code, Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen))
 }
 
-/// How many bytes the disk that holds a file still has room for, if the system says so.
+/// How many bytes the disk that holds a file still has room for, if the system says so and it is a disk at all: `/proc` has no blocks.
 #[cfg(unix)]
 fn room_at(place: &Path) -> Option<u64> {
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
     let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))).ok()?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 #[cfg(not(unix))]
