@@ -1,9 +1,13 @@
 //! Budgets and records where a model does not say what it used.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use convoke_core::{
-    Error, Limits, ModelError, ModelErrorKind, ModelRequest, Money, Price, Resource, RunStatus, ToolEffects,
-    ToolSpec, Usage, Visibility, Workflow,
+    Error, Limits, ModelError, ModelErrorKind, ModelRequest, Money, Price, Resource, RunStatus, Runtime,
+    ToolEffects, ToolSpec, Usage, Visibility, Workflow,
 };
+use convoke_models::resilience::{Attempts, Retrying};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{Chain, Prompt, StepExt, prompt, task_boxed};
 use serde_json::json;
@@ -135,6 +139,22 @@ async fn what_a_reply_brought_before_it_broke_off_is_estimated() {
     }
     assert_eq!(last.status, RunStatus::BudgetExhausted, "a limit on tokens ends it in the end");
     assert!(model.calls() < 5, "{}", model.calls());
+}
+
+#[tokio::test]
+async fn attempts_that_broke_off_before_the_one_that_came_to_its_end_are_used_up_too() {
+    let whole = Reply::text("yes").usage(Usage::tokens(60, 2));
+    let long = Reply::text("word ".repeat(4_000)).usage(Usage::default());
+    let broken = long.fail_after(2_000, ModelError::new(ModelErrorKind::Interrupted, "the line is dead"));
+    let script = ScriptedModel::replies([broken.clone(), broken, whole]);
+    let model = Retrying::new(Arc::new(script), Attempts::default().first_wait(Duration::ZERO));
+    let limits = Limits::default().tokens(2_000);
+    let steps = Chain::new("main").then(ask("first")).then(ask("second"));
+    let runtime = Runtime::builder().model(model).build();
+    let outcome = run_on(&runtime, steps.limits(limits), Trail::default()).await;
+    let usage = outcome.totals.usage;
+    assert!(usage.is_estimated && usage.input_tokens > 3 * 50 && usage.output_tokens > 4_000, "{usage:?}");
+    assert_eq!((outcome.status, outcome.totals.whole_cost()), (RunStatus::BudgetExhausted, None));
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ impl Scope {
         let is_held = self.around.as_ref().is_some_and(|around| around.holds_replies());
         let while_it_comes = if is_held { Visibility::Hidden } else { visibility };
         // Outside the stream, so that it is known however the stream ends.
-        let mut progress = ReplyProgress::default();
+        let mut progress = ReplyProgress::new(asked);
         let said = known.as_ref().unwrap_or(&outward).messages.iter();
         let taken = said.flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
         let mut builder = ReplyBuilder::new(model.name(), &*message_id).avoiding(taken.collect());
@@ -144,8 +144,8 @@ impl Scope {
             stop = self.out_of_time() => Err(stop),
         };
         let usage = match &outcome {
-            Ok(reply) => Some(completed(progress.usage, asked, reply, model.price())),
-            Err(_) => broken_off(&progress, asked, model.price()),
+            Ok(reply) => Some(completed(&progress, reply, model.price())),
+            Err(_) => broken_off(&progress, model.price()),
         };
         if let Some(reservation) = reservation {
             reservation.settle(charged(usage.unwrap_or_default(), model.highest_price()));
