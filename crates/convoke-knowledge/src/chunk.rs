@@ -1,14 +1,18 @@
 //! Texts in passages: short enough to be found for one thing, long enough to be understood alone.
 //!
 //! A passage ends where a heading stands, at the end of a paragraph once it is long enough, and wherever it would become too long.
+//! No word may be left out: a heading with nothing below it is a passage, and so is one that is too long to stand above others.
 
-use crate::markdown;
+use crate::markdown::{self, Heading};
 
 /// From this many bytes on a passage ends with its paragraph.
 const ENOUGH: usize = 700;
 
 /// No passage has more bytes than this: embedders read about that much.
 const MOST: usize = 1_200;
+
+/// Above passages stand this many characters of a heading.
+const LONGEST_TITLE: usize = 200;
 
 /// A passage of a document, before it is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,12 +42,13 @@ pub(crate) fn passages(text: &str, markup: Markup) -> Vec<NewPassage> {
             None => chunker.line(number, line),
             Some(heading) if number < heading.lines.1 => {}
             Some(heading) => {
-                chunker.heading(heading.level, &heading.title);
+                chunker.heading(heading);
                 headings.next();
             }
         }
     }
     chunker.end();
+    chunker.end_bare(0);
     chunker.done
 }
 
@@ -52,15 +57,31 @@ struct Chunker {
     done: Vec<NewPassage>,
     /// The headings above, with their levels.
     headings: Vec<(usize, String)>,
+    /// The lines of the last of them, while nothing stands below it.
+    bare: Option<(u32, u32)>,
     text: String,
     lines: (u32, u32),
 }
 
 impl Chunker {
-    fn heading(&mut self, level: usize, title: &str) {
+    fn heading(&mut self, Heading { level, title, lines }: &Heading) {
         self.end();
-        self.headings.retain(|(above, _)| *above < level);
-        self.headings.push((level, title.chars().take(200).collect()));
+        self.end_bare(*level);
+        self.headings.retain(|(above, _)| above < level);
+        self.headings.push((*level, title.chars().take(LONGEST_TITLE).collect()));
+        self.bare = Some(*lines);
+        if title.chars().count() > LONGEST_TITLE {
+            self.line(lines.0, title);
+            self.lines.1 = lines.1;
+        }
+    }
+
+    /// Keeps the last heading as a passage, if one of this level ends it and nothing stands below it.
+    fn end_bare(&mut self, level: usize) {
+        let Some(lines) = self.bare.take() else { return };
+        if let Some((_, title)) = self.headings.pop_if(|(last, title)| *last >= level && !title.is_empty()) {
+            self.keep(title, lines);
+        }
     }
 
     fn line(&mut self, number: u32, line: &str) {
@@ -87,13 +108,16 @@ impl Chunker {
 
     fn end(&mut self) {
         let text = std::mem::take(&mut self.text);
-        if text.trim().is_empty() {
-            return;
+        if !text.trim().is_empty() {
+            self.bare = None;
+            self.keep(text.trim_end().to_owned(), self.lines);
         }
+    }
+
+    fn keep(&mut self, text: String, lines: (u32, u32)) {
         let titles: Vec<&str> = self.headings.iter().map(|(_, title)| &**title).collect();
         let heading = Some(titles.join(" > ")).filter(|heading| !heading.is_empty());
-        let text = text.trim_end().to_owned();
-        self.done.push(NewPassage { heading, page: None, lines: Some(self.lines), text });
+        self.done.push(NewPassage { heading, page: None, lines: Some(lines), text });
     }
 }
 
@@ -142,6 +166,25 @@ mod tests {
                 (Some("Under lined"), Some((6, 6)), "Text.")
             ]
         );
+    }
+
+    #[test]
+    fn no_heading_is_lost() {
+        let text = "# Leave\n\n## Elephants\n\n## Other\nText.\n\n# Tail\n=\n\n# End\n";
+        let found = passages(text, Markup::Markdown);
+        let found: Vec<_> = found.iter().map(|one| (one.heading.as_deref(), one.lines, &*one.text)).collect();
+        let expected = [
+            (Some("Leave"), Some((3, 3)), "Elephants"),
+            (Some("Leave > Other"), Some((6, 6)), "Text."),
+            (Some("Tail"), Some((9, 9)), "="),
+            (None, Some((11, 11)), "End"),
+        ];
+        assert_eq!(found, expected);
+
+        let long = format!("# {}zebra\n\nText.\n", "word ".repeat(400));
+        let found = passages(&long, Markup::Headings);
+        assert!(found.iter().any(|one| one.text.contains("zebra")), "{found:?}");
+        assert!(found.iter().all(|one| one.text.len() <= MOST), "{found:?}");
     }
 
     #[test]

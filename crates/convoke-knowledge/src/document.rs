@@ -14,7 +14,7 @@ pub(crate) const LARGEST: u64 = 32 << 20;
 const MOST_PASSAGES: usize = 50_000;
 
 /// Changes when files are read or parted in another way, so that they are read again.
-pub(crate) const READING: &[u8] = b"2";
+pub(crate) const READING: &[u8] = b"3";
 
 enum Kind {
     Text,
@@ -29,7 +29,8 @@ pub(crate) fn read(path: &Path, bytes: &[u8], pdf: &PdfReader) -> Result<Vec<New
         Kind::Text => passages(text(bytes)?, Markup::None),
         Kind::Markdown => passages(text(bytes)?, Markup::Markdown),
         Kind::Html => {
-            let mut found = passages(&html_text(bytes), Markup::Headings);
+            let text = html_text(bytes).ok_or("its text is too long, or one of its tags goes on and on")?;
+            let mut found = passages(&text, Markup::Headings);
             // They are the lines of the text, which nobody has.
             found.iter_mut().for_each(|passage| passage.lines = None);
             found

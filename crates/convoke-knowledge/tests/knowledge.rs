@@ -427,6 +427,22 @@ async fn loops_devices_and_what_is_too_large_are_left_out() {
 }
 
 #[tokio::test]
+async fn a_page_is_taken_in_whole_or_not_at_all_and_no_tag_takes_forever() {
+    let place = Place::new(&[]);
+    place.write("long.html", format!("<p>{}</p><p>zebra</p>", "<p>word</p>".repeat(700_000)));
+    let names: String = (0..300_000).map(|number| format!("x{number}=1 ")).collect();
+    place.write("tag.html", format!("<a {names}>elephant</a>"));
+    place.write("comment.html", format!("<p>lion</p><!-- {names} --><p>tiger</p>"));
+    let knowledge = place.knowledge();
+    let added = knowledge.add("k", &[place.documents()], |_| {}).await.unwrap();
+    let left_out: Vec<_> = added.left_out.iter().map(|one| &*one.reason).collect();
+    assert_eq!(left_out, ["its text is too long, or one of its tags goes on and on"]);
+    for (word, found) in [("zebra", 1), ("elephant", 0), ("lion", 1), ("tiger", 1)] {
+        assert_eq!(knowledge.search("k", word, 5).await.unwrap().passages.len(), found, "{word}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_removed_while_it_is_added_to_is_said() {
     let place = Place::new(&[("a.txt", "alpha"), ("b.txt", "beta")]);
     let (knowledge, file) = (place.knowledge(), place.folder.path().join("data/knowledge.db"));

@@ -7,7 +7,7 @@ use url::Url;
 use super::WebError;
 use super::charset::decode;
 use super::content_kind::{self, ContentKind};
-use super::readable::{ReadablePage, readable};
+use super::readable::{LONGEST, ReadablePage, readable};
 use crate::blocking::CancelFlag;
 
 /// Characters of one part.
@@ -56,7 +56,7 @@ impl Content {
         };
         let decoded = decode(&self.bytes, said.and_then(content_kind::charset));
         let readable = match kind {
-            ContentKind::Html => readable(&decoded.text, &self.url, cancel)?,
+            ContentKind::Html => readable(&decoded.text, &self.url, LONGEST, cancel)?,
             _ => ReadablePage { text: decoded.text, ..ReadablePage::default() },
         };
         let mut notes: Vec<String> = decoded.note.into_iter().collect();
@@ -68,23 +68,26 @@ impl Content {
 }
 
 /// The text of an HTML document that is at hand: paragraphs, headings behind `#`, lists and tables, without scripts, what is hidden,
-/// and where links lead.
+/// and where links lead. None, if it cannot be read to its end: it is more than 64 MiB of text, or one of its tags goes on and on.
 ///
 /// ```
 /// let text = convoke_tools::web::html_text(b"<h1>Cats</h1><script>x()</script><p>They <a href='/z'>sleep</a>.");
-/// assert_eq!(text.trim(), "# Cats\n\nThey sleep.");
+/// assert_eq!(text.unwrap_or_default().trim(), "# Cats\n\nThey sleep.");
 /// ```
 #[must_use]
-pub fn html_text(html: &[u8]) -> String {
-    let read = || {
-        let nowhere = Url::parse("about:blank").ok()?;
-        readable(&decode(html, None).text, &nowhere, &CancelFlag::default()).ok()
-    };
-    let ReadablePage { mut text, marks, .. } = read().unwrap_or_default();
-    for (place, number) in marks.into_iter().rev() {
-        text.replace_range(place..place + number.to_string().len() + 2, "");
+pub fn html_text(html: &[u8]) -> Option<String> {
+    let nowhere = Url::parse("about:blank").ok()?;
+    let whole = decode(html, None).text;
+    let ReadablePage { text, marks, cut, .. } =
+        readable(&whole, &nowhere, 64 << 20, &CancelFlag::default()).ok()?;
+    let mut unmarked = String::with_capacity(text.len());
+    let mut done = 0;
+    for (place, number) in marks {
+        unmarked.push_str(&text[done..place]);
+        done = place + number.to_string().len() + 2;
     }
-    text
+    unmarked.push_str(&text[done..]);
+    (!cut).then_some(unmarked)
 }
 
 impl Page {

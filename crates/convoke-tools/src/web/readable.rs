@@ -1,13 +1,13 @@
 //! Converts HTML to readable text: paragraphs, headings, lists, tables, and links with numbers.
 //!
 //! The document is read tag by tag and never becomes a tree: the work grows with its length and with nothing else, however
-//! it is nested. Left out is what nobody would see: scripts, styles, elements that are hidden, characters without a
+//! it is nested, and whatever stands in one tag. Left out is what nobody would see: scripts, styles, elements that are hidden, characters without a
 //! width; and what is on every page of a site: navigation and footers.
 
 mod elements;
 mod writer;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -34,19 +34,29 @@ pub(super) struct ReadablePage {
     pub(super) cut: bool,
 }
 
+/// The longest text of a page that is kept, in bytes.
+pub(super) const LONGEST: usize = 4 << 20;
 /// So much is read at a time, between two looks at whether it is still wanted.
 const PIECE: usize = 64 << 10;
+/// A tag that goes on over several pieces has at most this many words. Each is compared with those before it.
+const WORDS_OF_TAG: usize = 20_000;
 /// A page with less text than this is shown with its navigation.
 const LITTLE: usize = 100;
 
-/// The text of a document at this address.
-pub(super) fn readable(html: &str, base: &Url, cancel: &CancelFlag) -> Result<ReadablePage, WebError> {
-    let (mut readable, mut missing) = pass(html, base, cancel, SkipLevel::Surroundings)?;
+/// The text of a document at this address, of which no more is kept than `longest` bytes.
+pub(super) fn readable(
+    html: &str,
+    base: &Url,
+    longest: usize,
+    cancel: &CancelFlag,
+) -> Result<ReadablePage, WebError> {
+    let pass = |leave| pass(html, Writer::new(base, longest), cancel, leave);
+    let (mut readable, mut missing) = pass(SkipLevel::Surroundings)?;
     if missing.surroundings && readable.text.len() < LITTLE {
-        (readable, missing) = pass(html, base, cancel, SkipLevel::Hidden)?;
+        (readable, missing) = pass(SkipLevel::Hidden)?;
     }
     // If something that was left out never ended, the rest of the page is missing.
-    Ok(if missing.rest { pass(html, base, cancel, SkipLevel::Unreadable)?.0 } else { readable })
+    Ok(if missing.rest { pass(SkipLevel::Unreadable)?.0 } else { readable })
 }
 
 /// The parts that are left out: this, and those before it.
@@ -65,25 +75,41 @@ struct OmittedText {
 
 fn pass(
     html: &str,
-    base: &Url,
+    writer: Writer,
     cancel: &CancelFlag,
     leave: SkipLevel,
 ) -> Result<(ReadablePage, OmittedText), WebError> {
-    let state = State { writer: Writer::new(base), leave, skipping: None, surroundings: false };
-    let tokenizer = Tokenizer::new(Sink(RefCell::new(state)), TokenizerOpts::default());
-    let mut rest = html;
+    let state = State { writer, leave, skipping: None, surroundings: false };
+    let sink = Sink { state: RefCell::new(state), heard: Cell::new(Heard::Nothing) };
+    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
+    let feed = |text: &str| {
+        let input = BufferQueue::default();
+        input.push_back(StrTendril::from_slice(text));
+        let _ = tokenizer.feed(&input);
+        tokenizer.sink.heard.take()
+    };
+    let (mut rest, mut words, mut is_cut) = (html, 0, false);
     while !rest.is_empty() {
         if cancel.is_cancelled() {
             return Err(WebError::GivenUp);
         }
         let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE.min(rest.len())));
         rest = later;
-        let input = BufferQueue::default();
-        input.push_back(StrTendril::from_slice(piece));
-        let _ = tokenizer.feed(&input);
+        let is_within = feed(piece) == Heard::Nothing;
+        words = if is_within { words + piece.split(is_between_attributes).count() } else { 0 };
+        if words > WORDS_OF_TAG {
+            // It is a tag or a comment, and only the end of a comment tells which. A comment may be as long as it likes.
+            words = 0;
+            is_cut = feed("-->") != Heard::Comment;
+            if is_cut {
+                break;
+            }
+            feed("<!--");
+        }
     }
     tokenizer.end();
-    let state = tokenizer.sink.0.into_inner();
+    let mut state = tokenizer.sink.state.into_inner();
+    state.writer.readable.cut |= is_cut;
     // A paragraph may end with the page.
     let is_over = |skipping: &Skipping| skipping.part == ElementRole::Unreadable || &*skipping.name == "p";
     let rest = state.skipping.is_some_and(|skipping| !is_over(&skipping));
@@ -91,7 +117,24 @@ fn pass(
     Ok((state.writer.finish(), missing))
 }
 
-struct Sink(RefCell<State>);
+/// What parts two attributes of a tag.
+fn is_between_attributes(letter: char) -> bool {
+    letter.is_ascii_whitespace() || matches!(letter, '/' | '"' | '\'')
+}
+
+struct Sink {
+    state: RefCell<State>,
+    heard: Cell<Heard>,
+}
+
+/// What came of a piece of a document.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Heard {
+    #[default]
+    Nothing,
+    Comment,
+    Else,
+}
 
 struct State {
     writer: Writer,
@@ -141,7 +184,13 @@ impl TokenSink for Sink {
     type Handle = ();
 
     fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
-        let mut state = self.0.borrow_mut();
+        match token {
+            // A mistake in a tag is told before the tag.
+            Token::ParseError(_) => {}
+            Token::CommentToken(_) => self.heard.set(Heard::Comment),
+            _ => self.heard.set(Heard::Else),
+        }
+        let mut state = self.state.borrow_mut();
         match token {
             Token::TagToken(tag) => state.tag(&tag),
             Token::CharacterTokens(text) if state.skipping.is_none() => {

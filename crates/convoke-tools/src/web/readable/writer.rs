@@ -8,8 +8,6 @@ use url::Url;
 use super::ReadablePage;
 use super::elements::{Gap, gap, is_invisible};
 
-/// The longest text that is kept, in bytes.
-const LONGEST: usize = 4 << 20;
 /// So many links have numbers.
 const MOST_LINKS: usize = 2_000;
 const LONGEST_TITLE: usize = 300;
@@ -18,7 +16,8 @@ const DEEPEST: usize = 10;
 
 pub(super) struct Writer {
     base: Url,
-    readable: ReadablePage,
+    longest: usize,
+    pub(super) readable: ReadablePage,
     gap: Gap,
     /// What the next line begins with: the sign of a heading or of an item.
     sign: String,
@@ -39,9 +38,11 @@ struct Link {
 }
 
 impl Writer {
-    pub(super) fn new(base: &Url) -> Self {
+    /// Keeps no more text than `longest` bytes.
+    pub(super) fn new(base: &Url, longest: usize) -> Self {
         Self {
             base: base.clone(),
+            longest,
             readable: ReadablePage::default(),
             gap: Gap::Nothing,
             sign: String::new(),
@@ -123,7 +124,7 @@ impl Writer {
             return self.title(text);
         }
         for letter in text.chars().filter(|letter| !is_invisible(*letter)) {
-            if self.readable.text.len() > LONGEST {
+            if self.readable.text.len() > self.longest {
                 self.readable.cut = true;
                 return;
             }

@@ -21,7 +21,7 @@ pub use error::SearchError;
 use service::SearchResult;
 pub use service::SearchService;
 
-use super::readable::readable;
+use super::readable::{LONGEST, readable};
 use super::{body, fetcher};
 use crate::blocking::{CancelFlag, run_blocking};
 
@@ -141,7 +141,7 @@ fn results_text(found: &[SearchResult], cancel: &CancelFlag) -> String {
 /// Text without tags, in one line.
 fn plain(html: &str, longest: usize, cancel: &CancelFlag) -> String {
     // Links lead nowhere here: what they would be relative to does not matter.
-    let text = match Url::parse("http://localhost/").map(|base| readable(html, &base, cancel)) {
+    let text = match Url::parse("http://localhost/").map(|base| readable(html, &base, LONGEST, cancel)) {
         Ok(Ok(readable)) => readable.text,
         _ => String::new(),
     };
