@@ -8,8 +8,9 @@ use convoke_config::{Environment, Loader};
 use convoke_core::{Fork, RunId, Store};
 use convoke_goals::Values;
 use convoke_history::History;
-use convoke_host::{Host, StartOptions, way_of};
+use convoke_host::{ActiveRun, Host, StartOptions, way_of};
 use convoke_store::MemoryStore;
+use tempfile::TempDir;
 
 /// Two events lead from `sort` to `answer`; the composition, which has the name of that state, fires the second, after it was run again
 /// as often as its model says. `answer` turns to somebody who moves through the same workflow on their own.
@@ -73,26 +74,69 @@ fn moves(history: &History) -> (String, Vec<String>) {
     (way.current, moves.collect())
 }
 
+/// Where a pack and its replies are.
+struct Place {
+    home: TempDir,
+    project: TempDir,
+}
+
+impl Place {
+    fn new(pack: &str, script: &str) -> Self {
+        let place = Self { home: tempfile::tempdir().unwrap(), project: tempfile::tempdir().unwrap() };
+        std::fs::write(place.project.path().join("t.pack.yaml"), pack).unwrap();
+        std::fs::write(place.project.path().join("script.toml"), script).unwrap();
+        place
+    }
+
+    /// Begins to run the pack.
+    async fn begin(&self) -> (Arc<dyn Store>, RunId, ActiveRun) {
+        let project = self.project.path();
+        let environment = Environment::of([
+            ("HOME", self.home.path().to_str().unwrap()),
+            ("CONVOKE_MODEL", &format!("scripted/{}", project.join("script.toml").display())),
+            ("CONVOKE_WORKSPACE", project.to_str().unwrap()),
+            ("PATH", "/usr/bin:/bin"),
+        ]);
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let config = Loader::new(environment).folder(project).load().unwrap();
+        let host = Host::builder(config).store(Arc::clone(&store)).build().unwrap();
+        let loaded = host.load(&project.join("t.pack.yaml")).unwrap();
+        let run: RunId = "whole".parse().unwrap();
+        let mut options = StartOptions::default();
+        options.id = Some(run.clone());
+        let running = host.start(loaded, Values::from_iter([("message", "Hello.")]), options).await.unwrap();
+        (store, run, running)
+    }
+}
+
+#[tokio::test]
+async fn a_transition_that_waits_for_another_call_of_its_reply_has_not_happened() {
+    let pack = PACK.replace("entry: sort", "entry: answer").replace("tools: [a2a__helper]", "tools: [look]");
+    let calls = "reply = { tool_calls = [{ name = \"workflow__transition\", arguments = { event = \"Done\" } }, \
+         { name = \"look\", arguments = {} }] }";
+    let place = Place::new(
+        &pack.replace("prompts:", "tools: {look: {name: look, description: l}}\nprompts:"),
+        &format!("[[rule]]\n{calls}\n"),
+    );
+    let (store, run, running) = place.begin().await;
+    let waiting = tokio::spawn(running.finish());
+    let history = loop {
+        let history = History::load(&*store, &run).await.unwrap();
+        if !history.awaited().is_empty() {
+            break history;
+        }
+        assert!(!waiting.is_finished(), "it waits for its client");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    waiting.abort();
+    assert_eq!(history.awaited()[0].channel, "tool_results");
+    assert_eq!(moves(&history), ("answer".to_owned(), Vec::new()));
+}
+
 #[tokio::test]
 async fn the_way_of_a_run_that_was_killed_anywhere_is_the_one_it_took_until_then() {
-    let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (pack, script) = (project.path().join("t.pack.yaml"), project.path().join("script.toml"));
-    std::fs::write(&pack, PACK).unwrap();
-    std::fs::write(&script, SCRIPT).unwrap();
-    let environment = Environment::of([
-        ("HOME", home.path().to_str().unwrap()),
-        ("CONVOKE_MODEL", &format!("scripted/{}", script.display())),
-        ("CONVOKE_WORKSPACE", project.path().to_str().unwrap()),
-        ("PATH", "/usr/bin:/bin"),
-    ]);
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let config = Loader::new(environment).folder(project.path()).load().unwrap();
-    let host = Host::builder(config).store(Arc::clone(&store)).build().unwrap();
-    let loaded = host.load(&pack).unwrap();
-    let run: RunId = "whole".parse().unwrap();
-    let mut options = StartOptions::default();
-    options.id = Some(run.clone());
-    let running = host.start(loaded, Values::from_iter([("message", "Hello.")]), options).await.unwrap();
+    let place = Place::new(PACK, SCRIPT);
+    let (store, run, running) = place.begin().await;
     let finished = running.finish().await.unwrap();
     assert!(finished.error().is_none(), "{:?}", finished.error());
 

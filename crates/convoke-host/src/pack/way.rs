@@ -30,11 +30,27 @@ pub(super) fn taken(compiled: &Compiled, history: &History) -> Option<Way> {
     let routes: Vec<(u64, String)> =
         notes.filter_map(|note| Some((note.first_seq(), route(note)?))).collect();
     let routes = routes.iter().map(|(seq, event)| (*seq, Sign::Event(event)));
-    let effects = history.effects.iter().filter(here);
-    let done = effects.flat_map(|effect| signs(compiled, effect).map(|sign| (effect.first_seq(), sign)));
+    let effects = || history.effects.iter().filter(here);
+    let looks: Vec<u64> =
+        effects().filter(|effect| is_look_at_the_clock(effect)).map(Effect::first_seq).collect();
+    let done = effects().flat_map(|effect| {
+        let seq = effect.first_seq();
+        let next = looks.iter().copied().filter(|look| *look > seq).min();
+        let happened = move |sign| match sign {
+            // It happens once all calls of the same reply are answered, which may take a client days: then it is noted when that was.
+            Sign::Event(_) => Some((next?, sign)),
+            _ => Some((seq, sign)),
+        };
+        signs(compiled, effect).filter_map(happened)
+    });
     let mut signs: Vec<(u64, Sign<'_>)> = done.chain(routes).collect();
     signs.sort_by_key(|(seq, _)| *seq);
     Some(Way::read(compiled, &began, signs.into_iter().map(|(_, sign)| sign)))
+}
+
+/// Whether the conversation itself looked at the clock there.
+fn is_look_at_the_clock(effect: &Effect) -> bool {
+    matches!(effect.current().detail, Detail::Now { .. }) && effect.path.segments().count() == 1
 }
 
 /// The event that a composition led to, if that is what is noted. What is noted further in is of somebody whom a state turned to.
