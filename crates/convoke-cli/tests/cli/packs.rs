@@ -592,6 +592,8 @@ fn what_compile_leaves_out_is_named_and_so_is_a_folder_that_is_not_there() {
     assert!(done.status.success(), "{told}");
     let wanted = "`spec.validatrs` of a PromptConfig has no place in a pack and is left out; did you mean `validators`?";
     assert!(told.contains(wanted), "{told}");
+    let checked = place.convoke(&["validate", "p.yaml"]);
+    assert!(stderr(&checked).contains("`convoke compile` makes a pack of"), "{}", stderr(&checked));
     let refused = place.convoke(&["compile", "p.yaml", "-o", "no/such/x.json"]);
     let told = stderr(&refused);
     assert!(!refused.status.success() && told.contains("there is no folder no/such"), "{told}");

@@ -130,9 +130,15 @@ fn yaml(source: &Source) -> Option<Diagnostic> {
             .note("a manifest lists agents that share work; Convoke does not run swarms yet")
             .help("run the files it names by themselves: `convoke run PATH` for each path after `agentfile:`")
     } else {
+        let is_manifest = ["apiVersion", "kind", "spec"].iter().all(|known| keys.contains(known));
+        let help = if is_manifest {
+            "`convoke compile` makes a pack of the manifest of an Arena or of a PromptConfig"
+        } else {
+            "an Agentfile begins with `NAME`, and `RUN main USING goal` says what is done; `convoke init` writes one"
+        };
         Diagnostic::new(Code::NotAnAgentfile, span, "this is YAML, not an Agentfile")
             .label("YAML begins here")
-            .help("an Agentfile begins with `NAME`, and `RUN main USING goal` says what is done; `convoke init` writes one")
+            .help(help)
     })
 }
 
