@@ -136,3 +136,55 @@ fn an_undeclared_variable_is_told_where_it_is_used() {
         ]
     );
 }
+
+#[test]
+fn a_state_that_an_agent_begins_in_can_be_reached() {
+    let state = |more: Value| {
+        let mut state = json!({"prompt_task": "chat"});
+        state.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        state
+    };
+    let mut pack = with(&[(
+        "/workflow",
+        json!({"version": 2, "entry": "a", "states": {
+            "a": state(json!({"terminal": true})),
+            "b": state(json!({"on_event": {"Go": "c"}})),
+            "c": state(json!({"terminal": true})),
+        }}),
+    )]);
+    let unreachable =
+        |pack: &Value| findings(pack).iter().map(|finding| finding.path.clone()).collect::<Vec<_>>();
+    assert_eq!(unreachable(&pack), ["/workflow/states/b", "/workflow/states/c"]);
+    pack["agents"] = json!({"entry": "chat", "members": {"chat": {"state": "b"}}});
+    assert_eq!(unreachable(&pack), [""; 0]);
+}
+
+#[test]
+fn a_blocked_name_that_no_tool_of_the_prompt_has_is_told() {
+    let mut pack = with(&[("/tools", json!({"delete": {"name": "delete", "description": "Deletes"}}))]);
+    pack["prompts"]["chat"]["tools"] = json!(["delete", "read_*"]);
+    pack["prompts"]["chat"]["tool_policy"] =
+        json!({"blocklist": ["delte", "delete", "de*", "read_all", "*", "mcp__a__b"]});
+    let found = only(&pack);
+    assert_eq!((found.code, &*found.path), ("unknown-tool", "/prompts/chat/tool_policy/blocklist/0"));
+    assert!(
+        found.message.starts_with("`delte` is none of the prompt's tools") && !found.is_error(),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_long_composition_is_checked_in_time_that_grows_with_its_length() {
+    let step = |index: usize| match index.checked_sub(1) {
+        Some(before) => {
+            json!({"id": format!("s{index}"), "kind": "prompt", "prompt_task": "chat", "input": format!("${{s{before}.output}}")})
+        }
+        None => json!({"id": "s0", "kind": "prompt", "prompt_task": "chat", "input": "${input}"}),
+    };
+    let steps: Vec<Value> = (0..4000).map(step).collect();
+    let pack = with(&[("/compositions", json!({"long": {"version": 1, "steps": steps}}))]);
+    let began = std::time::Instant::now();
+    assert!(errors(&pack).is_empty());
+    // It took half a minute where every name was compared with every other one.
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+}

@@ -4,9 +4,7 @@ mod packs;
 
 use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::template::Template;
-use convoke_machine::pack::{
-    Bound, CompiledPack, CompiledPrompt, Judgement, Moment, RenderError, Wrong, merged, read,
-};
+use convoke_machine::pack::{Bound, CompiledPack, CompiledPrompt, Moment, RenderError, Wrong, merged, read};
 use packs::{errors, findings, prompt, valid, warnings, with};
 use serde_json::{Map, Value, json};
 
@@ -151,7 +149,11 @@ fn defaults_are_for_what_is_absent_and_have_the_type_of_their_variable() {
     assert_eq!(system(&pack_of("[{{v}}]", &[variable(json!({}))]), json!({})).unwrap(), "[]");
     assert_eq!(errors(&with(&[variable(json!({"default": 3}))])), ["bad-default"]);
     assert_eq!(errors(&with(&[variable(json!({"validation": {"pattern": "("}}))])), ["bad-pattern"]);
-    assert_eq!(warnings(&with(&[variable(json!({"required": true, "default": "d"}))])), ["required-default"]);
+    let needless = with(&[variable(json!({"required": true, "default": "d"}))]);
+    assert_eq!(warnings(&needless), ["required-default"]);
+    assert_eq!(findings(&needless)[0].message, "`v` has a default, so it need not be given");
+    let pack = pack_of("[{{v}}]", &[variable(json!({"required": true, "default": "d"}))]);
+    assert_eq!(system(&pack, json!({})).unwrap(), "[d]");
 }
 
 #[test]
@@ -189,6 +191,19 @@ fn fragments_that_grow_without_end_are_refused() {
         .chain([("f30".to_owned(), json!("x"))])
         .collect();
     assert!(errors(&with(&[("/fragments", fragments.into())])).contains(&"fragment-too-long"));
+}
+
+#[test]
+fn fragments_that_are_deep_in_each_other_are_no_circle() {
+    let chain = |length: usize| {
+        let inner = |level: usize| format!("{{{{fragments.f{level:03}}}}}");
+        let fragments = (0..length).map(|level| (format!("f{level:03}"), json!(inner(level + 1))));
+        let fragments: Map<String, Value> =
+            fragments.chain([(format!("f{length:03}"), json!("x"))]).collect();
+        errors(&with(&[("/fragments", fragments.into())]))
+    };
+    assert_eq!(chain(31), [""; 0]);
+    assert_eq!(chain(34), ["fragment-too-deep"]);
 }
 
 #[test]
@@ -303,17 +318,17 @@ fn promptkit_182_a_validator_holds_unless_it_is_disabled() {
 fn validators_judge_texts() {
     let judge = |validator: Value, text: &str| {
         let pack = valid(&with(&[("/prompts/chat/validators", json!([validator]))]));
-        pack.prompt("chat").unwrap().validators[0].judge(text)
+        pack.prompt("chat").unwrap().validators[0].instead_of(text)
     };
-    let refused = |validator: Value, text: &str| judge(validator, text) != Judgement::Passed;
+    let refused = |validator: Value, text: &str| judge(validator, text).is_some();
     let banned =
         json!({"type": "banned_words", "params": {"words": ["can't help", "no"], "message": "Sorry."}});
-    assert_eq!(judge(banned.clone(), "I CAN'T HELP you"), Judgement::Replaced("Sorry.".to_owned()));
-    assert_eq!(judge(banned, "I know"), Judgement::Passed);
+    assert_eq!(judge(banned.clone(), "I CAN'T HELP you"), Some("Sorry.".to_owned()));
+    assert_eq!(judge(banned, "I know"), None);
     let long = json!({"type": "max_length", "params": {"max_characters": 3}});
-    assert_eq!(judge(long, "häuser"), Judgement::Replaced("häu".to_owned()));
+    assert_eq!(judge(long, "häuser"), Some("häu".to_owned()));
     let failing = json!({"type": "max_length", "fail_on_violation": true, "params": {"max": 1}});
-    assert!(matches!(judge(failing, "ab"), Judgement::Failed(_)));
+    assert!(judge(failing, "ab").unwrap().ends_with("(max_length)"));
     let contains =
         |least: Value| json!({"type": "contains", "params": {"patterns": ["a", "b"], "min_score": least}});
     assert!(!refused(contains(json!(0.5)), "a c") && refused(contains(json!(0.6)), "a c"));

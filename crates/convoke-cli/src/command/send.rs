@@ -4,7 +4,7 @@ use convoke_core::StoreError;
 use convoke_core::store::{Mail, NewMail};
 use convoke_history::History;
 use convoke_host::HostError;
-use convoke_host::store::{check_mail, result_key, send, untaken_mail};
+use convoke_host::store::{check_mail, meant_channel, result_key, send, untaken_mail};
 use serde_json::{Value, json};
 
 use crate::arguments::Send;
@@ -18,7 +18,8 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
     }
     let history = History::load(&*session.store, &record.id).await?;
-    let mut sent = untaken_mail(&*session.store, &history, &arguments.channel).await?;
+    let channel = meant_channel(&history, &arguments.channel, &payload);
+    let mut sent = untaken_mail(&*session.store, &history, channel).await?;
     if let Some(key) = &arguments.key {
         // Who sends the same once more is told that it is there.
         let known = session.store.mail_by_key(&record.id, key).await?;
@@ -32,17 +33,17 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
             !known.iter().any(|known| is_it(known) || is_noted(known))
         });
     }
-    let payload = check_mail(&history, &sent, &arguments.channel, &payload).map_err(|why| {
+    let payload = check_mail(&history, &sent, channel, &payload).map_err(|why| {
         let refused = Failure::failed(format!("{why}: nothing was sent"));
         let shows = session.about("show", &record.id, "");
         refused.hint(format!("`{shows}` says what it waits for, and how that is sent"))
     })?;
     let by = arguments.by.clone().unwrap_or_else(convoke_host::user_name);
-    let mut mail = NewMail::json(&*arguments.channel, &payload)
+    let mut mail = NewMail::json(channel, &payload)
         .map_err(|error| Failure::usage(error.to_string()))?
         .sender(by.trim());
     mail.key.clone_from(&arguments.key);
-    let result_of = result_key(&history, &arguments.channel, &payload);
+    let result_of = result_key(&history, channel, &payload);
     let posted = send(&*session.store, &record.id, mail, result_of).await.map_err(|error| match error {
         HostError::Store(StoreError::Over { .. }) | HostError::ResultSent { .. } => {
             Failure::failed(format!("{error}: nothing was sent"))
@@ -52,18 +53,16 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(
         error => error.into(),
     })?;
     if session.json {
-        let (run, channel) = (&record.id, &arguments.channel);
-        session.output.json(
-            &json!({"run": run, "channel": channel, "number": posted.number, "is_new": posted.is_new}),
-        )?;
+        let (run, number, is_new) = (&record.id, posted.number, posted.is_new);
+        session.output.json(&json!({"run": run, "channel": channel, "number": number, "is_new": is_new}))?;
     }
     if !posted.is_new {
-        session.output.note("the run was sent this before: there is one with the same key, and it is kept");
+        session.output.note("the run was sent this before: nothing was sent; another key sends it once more");
         return Ok(());
     }
     let now = session.store.run(&record.id).await?.unwrap_or(record);
-    let next = session.after_mail(&now, &arguments.channel);
-    session.output.note(&format!("sent on `{}`: {next}", arguments.channel));
+    let next = session.after_mail(&now, channel);
+    session.output.note(&format!("sent on `{channel}`: {next}"));
     Ok(())
 }
 

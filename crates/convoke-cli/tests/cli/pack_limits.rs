@@ -168,6 +168,37 @@ fn a_workflow_that_ran_out_of_time_says_which_limit_that_was() {
 }
 
 #[test]
+fn a_workflow_that_entered_a_state_too_often_says_so_and_has_not_just_completed() {
+    let pack = "prompts: {p: {id: p, name: P, version: 1.0.0, system_template: P}}\n\
+         workflow:\n  version: 2\n  entry: w\n  states: {w: {prompt_task: p, max_visits: 1, on_event: {Again: w}}}\n";
+    let again = "reply = { text = \"once more\", tool_calls = [{ name = \"workflow__transition\", \
+         arguments = { event = \"Again\" } }] }";
+    let place = place(pack, &format!("[[rule]]\n{again}\n"));
+    let ran = run(&place, &[]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let why = "max visits exceeded: state \"w\" visited 1 times (max 1)";
+    assert_eq!(cut_short(&ran, "w"), why);
+    assert!(stderr(&ran).contains(&format!("note: `w` was cut short: {why}")), "{}", stderr(&ran));
+    let scenario = |is: &str| {
+        let asserted = if is.is_empty() {
+            String::new()
+        } else {
+            format!(", assertions: [{{type: status, params: {{is: {is}}}}}]")
+        };
+        let text = format!(
+            "kind: Scenario\nmetadata: {{name: again}}\nspec: {{turns: [{{content: hello}}], model: scripted/s.toml{asserted}}}\n"
+        );
+        place.write("again.scenario.yaml", &text);
+        place.convoke(&["eval", "t.pack.yaml", "again.scenario.yaml"])
+    };
+    let failed = scenario("");
+    let told = String::from_utf8_lossy(&failed.stdout).into_owned() + &stderr(&failed);
+    assert!(failed.status.code() == Some(1) && told.contains("the run is max_visits_exceeded"), "{told}");
+    let asserted = scenario("max_visits_exceeded");
+    assert_eq!(asserted.status.code(), Some(0), "{}", stderr(&asserted));
+}
+
+#[test]
 fn no_more_calls_count_than_the_budget_of_a_workflow_let_happen() {
     let twice =
         "{id: a, kind: tool, tool: ls, args: {path: .}}, {id: b, kind: tool, tool: ls, args: {path: .}}";
@@ -235,4 +266,65 @@ fn what_was_told_when_it_happened_is_among_the_notes() {
     let notes = document(&ran)["notes"].as_array().cloned().unwrap_or_default();
     let is_it = |note: &&Value| note.as_str().is_some_and(|note| note.contains("`a` was cut short"));
     assert_eq!(notes.iter().filter(is_it).count(), 1, "{notes:?}");
+}
+
+#[test]
+fn conversations_side_by_side_are_each_sent_the_results_of_their_own_calls() {
+    let place = Place::empty();
+    for name in ["one", "two"] {
+        let look = "tools: {look: {name: look, description: l}}\n";
+        let prompt = format!(
+            "prompts: {{p: {{id: p, name: P, version: 1.0.0, system_template: YOU ARE {name}, tools: [look]}}}}\n"
+        );
+        place.write(
+            &format!("{name}.pack.yaml"),
+            HEAD.replace("id: t", &format!("id: {name}")) + look + &prompt,
+        );
+    }
+    let goals =
+        "GOAL one FROM one.pack.yaml\nGOAL two FROM two.pack.yaml\nRUN both PARALLEL USING one, two\n";
+    place.write("g.agent", format!("NAME g\nINPUT message\n{goals}"));
+    let call = |what: &str| format!("{{ name = \"look\", arguments = {{ what = \"{what}\" }} }}");
+    place.write(
+        "s.toml",
+        format!(
+            "[[rule]]\nwhen.has_tool_result = true\nreply = \"thanks\"\n\n\
+             [[rule]]\nwhen.system_contains = \"YOU ARE two\"\nreply = {{ tool_calls = [{}, {}] }}\n\n\
+             [[rule]]\nreply = {{ tool_calls = [{}] }}\n",
+            call("a"),
+            call("b"),
+            call("c")
+        ),
+    );
+    let run = ["run", "g.agent", "-m", "scripted/s.toml", "--id", "R", "-i", "message=x", "--output", "json"];
+    let waits = document(&place.convoke(&run));
+    let of = |waits: &Value, what: &str| {
+        let awaited = waits["awaits"].as_array().cloned().unwrap_or_default().into_iter();
+        let mut calls = awaited.flat_map(|awaited| {
+            let calls = awaited["expected"]["calls"].as_array().cloned().unwrap_or_default();
+            calls.into_iter().map(move |call| (awaited["channel"].clone(), call))
+        });
+        let found = calls.find(|(_, call)| call["arguments"]["what"] == what);
+        found.map(|(channel, call)| (channel.as_str().unwrap().to_owned(), call["call_id"].clone()))
+    };
+    let [(of_a, a), (_, b), (of_c, c)] = ["a", "b", "c"].map(|what| of(&waits, what).unwrap());
+    assert!(of_a != of_c && a == c, "{waits:#}");
+    // Two calls have one id, so it has to be said whose is meant; the other id is clear.
+    let send = |channel: &str, id: &Value, content: &str| {
+        let result = json!({"call_id": id, "content": content}).to_string();
+        place.convoke(&["send", "R", channel, &result])
+    };
+    assert_eq!(send("tool_results", &a, "?").status.code(), Some(1));
+    let sent = send("tool_results", &b, "seen b");
+    assert_eq!(sent.status.code(), Some(0), "{}", stderr(&sent));
+    let waits = document(&place.convoke(&["resume", "R", "--output", "json"]));
+    assert!(of(&waits, "b").is_none() && of(&waits, "a").is_some() && of(&waits, "c").is_some(), "{waits:#}");
+    assert_eq!(send(&of_c, &c, "seen c").status.code(), Some(0));
+    assert_eq!(send(&of_a, &a, "seen a").status.code(), Some(0));
+    let done = place.convoke(&["resume", "R", "--output", "json"]);
+    assert_eq!(document(&done)["status"], "completed", "{}", stderr(&done));
+    let told = String::from_utf8(place.convoke(&["replay", "R", "--full"]).stdout).unwrap();
+    for content in ["seen a", "seen b", "seen c"] {
+        assert!(told.contains(&format!("look: {content}")), "{told}");
+    }
 }

@@ -378,8 +378,16 @@ impl Reader {
     }
 
     fn status(&mut self, place: &Place<'_>) -> Option<String> {
-        const STATUSES: [&str; 7] =
-            ["completed", "failed", "suspended", "timed_out", "budget_exhausted", "halted", "denied"];
+        const STATUSES: [&str; 8] = [
+            "completed",
+            "failed",
+            "suspended",
+            "timed_out",
+            "budget_exhausted",
+            "max_visits_exceeded",
+            "halted",
+            "denied",
+        ];
         let text = self.text(place)?;
         if !STATUSES.contains(&text.as_str()) {
             let message = format!("no run ends as `{text}`; there are {}", STATUSES.join(", "));

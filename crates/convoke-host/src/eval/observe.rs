@@ -36,6 +36,9 @@ pub(super) fn observation(
         (None, None) if facts.workflow.as_deref() == Some("budget_exhausted") => {
             ("budget_exhausted", Some("the workflow's own budget is used up".to_owned()))
         }
+        (None, None) if facts.workflow.as_deref() == Some("max_visits_exceeded") => {
+            ("max_visits_exceeded", Some("a state was to be entered once too often".to_owned()))
+        }
         (None, None) => (status.as_str().unwrap_or_default(), error),
     };
     let mut fold = Fold::default();

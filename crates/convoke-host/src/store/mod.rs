@@ -31,7 +31,7 @@ use crate::HostError;
 pub use delete::{cancel_run, delete_listed, delete_notes, is_told_to_end};
 pub use move_runs::{MoveError, MovedRuns, move_runs};
 pub use project_folder::{KeptProject, make_place, must_be_own, projects, related_projects};
-pub use send::{check_mail, client_calls, result_key, send, untaken_mail};
+pub use send::{check_mail, client_calls, meant_channel, result_key, send, untaken_mail};
 
 /// Returns whether the store in a file has a run with an id that begins so. A file that is not there, or was never made a store, has none.
 ///

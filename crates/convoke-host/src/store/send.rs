@@ -117,6 +117,21 @@ pub async fn untaken_mail(
     store.mail(&history.record.id, channel, taken.max().unwrap_or(0), usize::MAX).await
 }
 
+/// The channel that something is meant for. Each conversation within another one, and each step of a composition, waits for results on a
+/// channel of its own, `tool_results/PLACE`: what is sent on `tool_results` goes to the only one of them that it is a result for.
+#[must_use]
+pub fn meant_channel<'a>(history: &'a History, channel: &'a str, payload: &Value) -> &'a str {
+    let awaited = history.awaited();
+    if channel != TOOL_RESULTS || awaited.iter().any(|awaited| awaited.channel == channel) {
+        return channel;
+    }
+    let fits = |awaited: &&AwaitedMail<'_>| {
+        client_calls(awaited).is_some_and(|calls| calls.resolved(payload).is_ok())
+    };
+    let mut fitting = awaited.iter().filter(fits).map(|awaited| awaited.channel);
+    fitting.next().filter(|_| fitting.next().is_none()).unwrap_or(channel)
+}
+
 /// Checks whether a run could use this, and gives it as it is to be sent: a result that does not say of which call it is belongs to the
 /// one that waits and has none among what was `sent` on the channel and is [not taken yet](untaken_mail).
 ///

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ComposedWork;
-use crate::pack::Judgement;
 pub use crate::pack::{Direction, Validator};
 use crate::workflow::CompiledState;
 
@@ -154,9 +153,8 @@ pub(super) fn broken(validators: &[Validator], direction: Direction, text: &str)
     let mut broken: Vec<(String, String)> = Vec::new();
     for validator in validators.iter().filter(|validator| validator.is_about(direction)) {
         let so_far = broken.last().map_or(text, |(_, instead)| instead);
-        if let Judgement::Replaced(instead) | Judgement::Failed(instead) = validator.judge(so_far) {
-            broken.push((validator.kind().to_owned(), instead));
-        }
+        let instead = validator.instead_of(so_far);
+        broken.extend(instead.map(|instead| (validator.kind().to_owned(), instead)));
     }
     broken
 }

@@ -2,18 +2,47 @@
 //!
 //! What is none is told to listeners and passed over: nobody can end a conversation by sending it nonsense.
 
-use convoke_core::{Error, Message, Part, Scope, ToolCall, ToolResult, json_text};
+use std::sync::Arc;
+
+use convoke_core::{Digest, Error, Message, Part, Path, Scope, ToolCall, ToolResult, json_text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::announce::tell;
 use super::earlier::earlier_mail;
+use super::machine::TOOL_RESULTS;
 
 /// The event for listeners when a client is to execute calls, under the name of the Go program.
 pub const CLIENT_REQUEST: &str = "tool.client.request";
 
 /// The event for listeners when something was sent that is not a result.
 pub const CLIENT_REFUSED: &str = "tool.client.refused";
+
+/// How much of a channel's name the place of a conversation may be; the rest is for the step that waits there.
+const LONGEST_PLACE: usize = 80;
+
+/// Where clients send what came of calls, and which rules hold for these.
+#[derive(Clone)]
+pub(super) struct Clients {
+    /// In runs of earlier builds clients were asked for whatever models wanted (1), agents of compositions were offered their tools in the
+    /// last step too (2), or all conversations of a run had one channel (3).
+    pub(super) rules: u32,
+    /// Conversations within others may be side by side, so each of them has one of its own.
+    pub(super) channel: Arc<str>,
+}
+
+impl Clients {
+    pub(super) fn of(conversation: &Path, rules: u32) -> Self {
+        let place = conversation.as_str().split_once('/').map(|(_, place)| place).filter(|_| rules > 3);
+        let is_plain = |place: &str| place.len() <= LONGEST_PLACE && !place.chars().any(char::is_control);
+        let channel = match place {
+            Some(place) if is_plain(place) => format!("{TOOL_RESULTS}/{place}"),
+            Some(place) => format!("{TOOL_RESULTS}/{}", Digest::of_parts(&[place.as_bytes()])),
+            None => TOOL_RESULTS.to_owned(),
+        };
+        Self { rules, channel: channel.into() }
+    }
+}
 
 /// Calls whose results a client has not sent yet, as a run that waits for them [describes](Scope::receive_expected) what it expects.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

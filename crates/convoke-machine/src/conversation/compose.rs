@@ -34,7 +34,7 @@ impl Session<'_> {
             self.timed(&Arc::new(self.context.clone()))?
         };
         let left = self.calls_left().unwrap_or(u64::MAX);
-        let (ended, tally) = work.run(&scope, &words, &activate, bounds, self.client_rules).await;
+        let (ended, tally) = work.run(&scope, &words, &activate, bounds, &self.clients).await;
         // Those that were refused were not made.
         let calls = tally.calls.load(Ordering::Relaxed).min(left);
         let counted = Command::at(at, Act::ToolCalls(calls));
@@ -51,11 +51,8 @@ impl Session<'_> {
             Err(error) => {
                 let at = self.now().await?;
                 // The limit that a composition has as a whole counts everything.
-                let since = if matches!(error.root(), Error::TimedOut(_)) {
-                    self.waited.saturating_sub(waited)
-                } else {
-                    Duration::ZERO
-                };
+                let is_timeout = matches!(error.root(), Error::TimedOut(_));
+                let since = if is_timeout { self.waited.saturating_sub(waited) } else { Duration::ZERO };
                 let counted = at.checked_add(since).unwrap_or(at);
                 let Err(exhausted) = self.machine.compiled.check_budget(&self.context, counted) else {
                     return Err(error);

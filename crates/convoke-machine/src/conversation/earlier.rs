@@ -1,6 +1,7 @@
 //! Mail that came before anybody waited for it: it is taken and told of, so that nothing that is waited for later is taken to be meant.
 
 use convoke_core::{Error, ReceivedMail, Scope};
+use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use super::announce::tell;
@@ -49,14 +50,10 @@ impl Session<'_> {
         left: Option<&CompiledState>,
         entered: Option<&CompiledState>,
     ) -> Result<(), Error> {
-        let mut events: Vec<&str> = Vec::new();
-        for event in
-            left.into_iter().chain(entered).flat_map(|state| state.heard_events(self.state.hears_every_event))
-        {
-            if !events.contains(&&**event) {
-                events.push(event);
-            }
-        }
+        let (states, every) = (left.into_iter().chain(entered), self.state.hears_every_event);
+        let events: IndexSet<&str> =
+            states.flat_map(|state| state.heard_events(every)).map(|event| &**event).collect();
+        let events: Vec<&str> = events.into_iter().collect();
         if events.is_empty() || !self.is_by_visit {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use convoke_core::{Error, Message, Scope, json_text};
 use serde_json::Value;
 
 use super::announce;
+use super::client::Clients;
 use super::machine::{InvalidMachine, Machine};
 use super::messages::carried_over;
 use super::opening::Opening;
@@ -31,9 +32,8 @@ pub(super) struct Session<'a> {
     pub(super) opened: Option<Opening>,
     /// Whether an event counts in the visit of the state that it was sent in, and in no other. Runs of earlier builds took what came.
     pub(super) is_by_visit: bool,
-    /// Which rules hold for what clients execute. In runs of earlier builds clients were asked for whatever models wanted (1), or agents
-    /// of compositions were offered their tools in the last step too (2).
-    pub(super) client_rules: u32,
+    /// Where clients send what came of calls.
+    pub(super) clients: Clients,
     /// Which rules hold for the budget. In runs of earlier builds (1) the time counted in which somebody was waited for, and calls that
     /// it does not have were refused without an end.
     pub(super) budget_rules: u32,
@@ -56,7 +56,8 @@ impl<'a> Session<'a> {
         let is_by_visit = states.any(|known| known.heard_events(state.hears_every_event).next().is_some())
             && scope.version("events belong to a visit", 1..=2)? > 1;
         let has_clients = machine.stage.has_clients();
-        let client_rules = if has_clients { scope.version("limits hold for clients", 1..=3)? } else { 1 };
+        let rules = if has_clients { scope.version("limits hold for clients", 1..=4)? } else { 1 };
+        let clients = Clients::of(scope.path(), rules);
         let budget = machine.compiled.budget();
         let is_limited = budget.max_tool_calls.is_some() || budget.max_wall_time_sec.is_some();
         let budget_rules = if is_limited { scope.version("a budget ends its workflow", 1..=2)? } else { 2 };
@@ -88,7 +89,7 @@ impl<'a> Session<'a> {
             remembered: String::new(),
             opened,
             is_by_visit,
-            client_rules,
+            clients,
             budget_rules,
             waited: Duration::ZERO,
         };
@@ -227,6 +228,10 @@ impl<'a> Session<'a> {
     pub(super) async fn end_with(&mut self, error: &WorkflowError) -> Result<(), Error> {
         announce::failed(self.scope, &self.context, error).await;
         let Some(status) = error.status() else { return Ok(()) };
+        if status == Status::MaxVisitsExceeded {
+            let state = self.context.current_state().to_owned();
+            self.note_cut_short(&state, Some(error.to_string())).await;
+        }
         let command = Command::at(now(self.scope).await?, Act::Conclude(status));
         // What has ended stays as it ended.
         if let Ok(events) = advance(&self.machine.compiled, &mut self.context, command) {

@@ -13,15 +13,14 @@ use super::activation::{
 use super::announce;
 use super::client::{give_results, results_of_client};
 use super::fold::Fold;
-use super::machine::TOOL_RESULTS;
 use super::state::{MachineState, Talk};
 use super::talk::Session;
 use super::tools::{is_machine_tool, machine_tools};
 use crate::pack::AGENT;
 use crate::workflow::{Context, Status, TRANSITION, TransitionSlot, WorkflowError, WorkflowEvent};
 
-/// How often models are asked in a turn unless the state says otherwise.
-const MAX_ROUNDS: u32 = 50;
+/// How often models are asked in a turn, or a step, that does not say otherwise.
+pub(super) const MAX_ROUNDS: u32 = 50;
 
 /// What comes after a round.
 pub(super) enum Next {
@@ -167,14 +166,14 @@ impl Session<'_> {
             name => name,
         };
         let turns = max_rounds(activation).saturating_sub(rounds);
-        let is_last = self.client_rules > 1 && turns <= 1;
+        let is_last = self.clients.rules > 1 && turns <= 1;
         let tools = if is_last { without_clients(&activation.tools) } else { activation.tools.clone() };
         let mut agent = activation.agent(name, tools, turns);
         for tool in machine_tools(&compiled, &context) {
             agent = agent.shared_tool(tool);
         }
         let others = activation.refusal.clone();
-        let one_too_many = (self.client_rules > 1).then(|| activation.one_too_many());
+        let one_too_many = (self.clients.rules > 1).then(|| activation.one_too_many());
         let is_timed = compiled.budget().max_wall_time_sec.is_some();
         let agent = agent
             .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
@@ -228,7 +227,7 @@ impl Session<'_> {
         }
         if result.stop == AgentStop::ClientToolCalls {
             let results =
-                results_of_client(self.scope, TOOL_RESULTS, &result.pending_calls, |_| None).await?;
+                results_of_client(self.scope, &self.clients.channel, &result.pending_calls, |_| None).await?;
             give_results(&mut said, results);
         }
         let fold = Fold::new(&self.machine.compiled, &self.context, at).take_all(said.iter());

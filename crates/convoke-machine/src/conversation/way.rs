@@ -3,6 +3,7 @@
 //! A conversation that has ended keeps its context, which knows the way. One that is under way or waits keeps nothing but what its
 //! journal has; the way is read off that with the same pure machine.
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -65,26 +66,21 @@ impl Way {
         let states = compiled
             .states()
             .map(|state| VisitedState { state: state.name.to_string(), visits: context.visits(&state.name) });
-        let mut transitions: Vec<TakenTransition> = Vec::new();
+        let mut moves: IndexMap<(&str, &str, &str), u64> = IndexMap::new();
         for moved in context.history() {
-            let is_same = |known: &&mut TakenTransition| {
-                known.from == *moved.from && known.event == *moved.event && known.to == *moved.to
-            };
-            match transitions.iter_mut().find(is_same) {
-                Some(known) => known.times += 1,
-                None => transitions.push(TakenTransition {
-                    from: moved.from.to_string(),
-                    event: moved.event.to_string(),
-                    to: moved.to.to_string(),
-                    instead_of: passed_over(compiled, &moved.from, &moved.event, &moved.to),
-                    times: 1,
-                }),
-            }
+            *moves.entry((&moved.from, &moved.event, &moved.to)).or_default() += 1;
         }
+        let transitions = moves.into_iter().map(|((from, event, to), times)| TakenTransition {
+            from: from.to_owned(),
+            event: event.to_owned(),
+            to: to.to_owned(),
+            instead_of: passed_over(compiled, from, event, to),
+            times,
+        });
         Self {
             current: context.current_state().to_owned(),
             states: states.filter(|state| state.visits > 0).collect(),
-            transitions,
+            transitions: transitions.collect(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use convoke_core::store::NewMail;
 
+use super::compiled::means;
 use super::composition::{self, Names, Surroundings};
 use super::document::Node;
 use super::eval::TRIGGERS;
@@ -112,6 +113,15 @@ fn tools(pack: &Pack, task: &str, findings: &mut Vec<Finding>) {
         let message =
             format!("the only round is the last one, without tools: the model never leaves state `{state}`");
         findings.push(Finding::warning("too-few-rounds", place, message).help("write at least 2"));
+    }
+    let blocked = prompt.tool_policy.iter().flat_map(|policy| policy.blocklist.iter().enumerate());
+    for (index, name) in blocked.filter(|(_, name)| !is_elsewhere(name)) {
+        if !prompt.tools.iter().any(|tool| means(name, tool) || means(tool, name)) {
+            let place = format!("{}/tool_policy/blocklist/{index}", child("/prompts", task));
+            let message = format!("`{name}` is none of the prompt's tools, so nothing is kept from it");
+            let finding = Finding::warning("unknown-tool", place, message);
+            findings.push(finding.suggest(name, prompt.tools.iter().map(String::as_str)));
+        }
     }
     for (index, name) in prompt.tools.iter().enumerate() {
         let place = format!("{}/tools/{index}", child("/prompts", task));

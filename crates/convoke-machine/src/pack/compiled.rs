@@ -207,20 +207,16 @@ impl CompiledPack {
             return Vec::new();
         }
         let blocked = policy.map(|policy| &*policy.blocklist).unwrap_or_default();
-        let names = |entries: &[String], tool: &str| {
-            entries.iter().any(|entry| match entry.strip_suffix('*') {
-                Some(beginning) => tool.starts_with(beginning),
-                None => entry == tool,
-            })
-        };
-        let mut tools: Vec<&str> = available
-            .into_iter()
-            .filter(|tool| names(&prompt.tools, tool) && !names(blocked, tool))
-            .collect();
-        tools.sort_unstable();
-        tools.dedup();
-        tools
+        let names = |entries: &[String], tool: &str| entries.iter().any(|entry| means(entry, tool));
+        let is_allowed = |tool: &&str| names(&prompt.tools, tool) && !names(blocked, tool);
+        let tools: BTreeSet<&str> = available.into_iter().filter(is_allowed).collect();
+        tools.into_iter().collect()
     }
+}
+
+/// Whether an entry of a list of tools means a tool: one that ends with `*` all that begin so.
+pub(super) fn means(entry: &str, tool: &str) -> bool {
+    entry.strip_suffix('*').map_or(entry == tool, |beginning| tool.starts_with(beginning))
 }
 
 fn prompt_of(step: &Step) -> Option<&str> {
@@ -238,6 +234,8 @@ fn workflow(
 ) -> Option<Compiled> {
     let spec = pack.workflow.as_ref()?;
     let mut known = Known::anything().prompts(prompts.keys()).compositions(pack.compositions.keys());
+    let members = pack.agents.iter().flat_map(|agents| agents.members.values());
+    known.entries.extend(members.filter_map(|member| member.state.clone()));
     for (task, prompt) in prompts {
         known = prompt.artifacts().fold(known, |known, artifact| known.template_uses(task, artifact));
     }

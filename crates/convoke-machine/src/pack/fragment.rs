@@ -67,9 +67,13 @@ impl Fragments {
     ) {
         let Some(template) = parsed.get(name).filter(|_| !self.has(name)) else { return };
         let path = child("/fragments", name);
-        if within.iter().any(|outer| outer == name) || within.len() >= DEEPEST {
-            let message = format!("fragments are in each other without end: {}", within.join(" > "));
-            findings.push(Finding::error("fragment-cycle", path, message));
+        let is_circle = within.iter().any(|outer| outer == name);
+        if is_circle || within.len() >= DEEPEST {
+            let (code, what) = match is_circle {
+                true => ("fragment-cycle", "fragments are in each other without end"),
+                false => ("fragment-too-deep", "more than 32 fragments are in each other"),
+            };
+            findings.push(Finding::error(code, path, format!("{what}: {}", within.join(" > "))));
             // As good as any: the pack cannot be run.
             self.whole.insert(name.to_owned(), Template::default());
             return;

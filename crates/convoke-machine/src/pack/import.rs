@@ -86,8 +86,7 @@ impl Import<'_> {
                 return None;
             }
         }
-        let count = self.prompts.len();
-        let description = format!("{count} prompt{}", if count == 1 { "" } else { "s" });
+        let description = convoke_text::human::count(self.prompts.len() as u64, "prompt");
         let engine = self.engine.take().unwrap_or_else(|| {
             Node::from(vec![
                 Entry::new("version", "v1"),
@@ -186,7 +185,7 @@ impl Import<'_> {
         let (Some(name), Some(spec)) = (name_of(node), node.get("spec")) else {
             return self.wrong(file, "a tool needs `metadata.name` and `spec`".to_owned());
         };
-        self.leave_out(file, "Tool", node, &["description input_schema output_schema"]);
+        self.leave_out(file, "Tool", node, &["description input_schema"]);
         let mut fields = vec![Entry::new("name", name)];
         fields.extend(copy(spec, "description", "description"));
         fields.extend(copy(spec, "input_schema", "parameters"));
@@ -217,10 +216,14 @@ impl Import<'_> {
             let known: Vec<&str> = known.iter().flat_map(|names| names.split(' ')).collect();
             let names = node.into_iter().flat_map(Node::entries).map(|entry| &*entry.name);
             for name in names.filter(|name| !known.contains(name)) {
-                let meant = convoke_text::nearest(name, known.iter().copied());
+                // What is there as well was not meant.
+                let others =
+                    known.iter().copied().filter(|other| node.is_none_or(|node| node.get(other).is_none()));
+                let meant = convoke_text::nearest(name, others);
                 let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+                let article = if kind == "Arena" { "an" } else { "a" };
                 self.left_out.push(format!(
-                    "{file}: `{part}{name}` of a {kind} has no place in a pack and is left out{meant}"
+                    "{file}: `{part}{name}` of {article} {kind} has no place in a pack and is left out{meant}"
                 ));
             }
         }

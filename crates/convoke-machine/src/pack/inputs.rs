@@ -3,10 +3,13 @@
 //! A run checks a value against every prompt that is used. So a name must be given if one of them must have it, and has the type that all
 //! of them can do with.
 
+use std::collections::HashMap;
+
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::CompiledPack;
+use super::model::Variable;
 use super::variables::{CompiledVariable, TYPES};
 use crate::finding::{Finding, child};
 
@@ -74,44 +77,40 @@ impl CompiledPack {
             return;
         }
         let used = self.tasks_in_use();
-        let places = self.prompts().iter().filter(|(task, _)| used.contains(task.as_str())).flat_map(
-            |(task, prompt)| {
-                let place = child(&child("/prompts", task), "variables");
-                prompt
-                    .variables
-                    .iter()
-                    .enumerate()
-                    .map(move |(number, own)| (format!("{place}/{number}"), &own.declaration))
-            },
-        );
-        let mut known: Vec<(String, &super::model::Variable)> = Vec::new();
-        for (place, own) in places {
-            let others = known.iter().filter(|(_, other)| other.name == own.name);
-            let name = &own.name;
-            if let Some((other, declared)) =
-                others.clone().find(|(_, other)| common(&other.ty, &own.ty).is_none())
-            {
-                let message = format!(
-                    "`{name}` is of type {} here and of type {} at {other}: no value is both, and both prompts are given the same",
-                    own.ty, declared.ty
-                );
-                let finding = Finding::error("conflicting-types", child(&place, "type"), message);
-                findings.push(
-                    finding
-                        .help("write the same type, or give one of them another name")
-                        .needs(child(other, "type")),
-                );
-            } else if let Some(mine) = &own.default
-                && let Some((other, theirs)) = others.clone().find_map(|(place, other)| {
-                    Some((place, other.default.as_ref()?)).filter(|(_, it)| *it != mine)
-                })
-            {
-                let message = format!(
-                    "`{name}` is {mine} here and {theirs} at {other}: each prompt takes its own if nothing is given"
-                );
-                findings.push(Finding::warning("conflicting-defaults", child(&place, "default"), message));
+        // Of declarations that are alike the first is enough: many prompts have the same variables.
+        let mut known: HashMap<&str, Vec<(String, &Variable)>> = HashMap::new();
+        for (task, prompt) in self.prompts().iter().filter(|(task, _)| used.contains(task.as_str())) {
+            for (number, own) in prompt.variables.iter().map(|own| &own.declaration).enumerate() {
+                let (name, place) = (&own.name, format!("{}/variables/{number}", child("/prompts", task)));
+                let others = known.entry(name).or_default();
+                let differs = |(_, other): &&(String, &Variable)| {
+                    other.default.is_some() && own.default.is_some() && other.default != own.default
+                };
+                if let Some((other, declared)) =
+                    others.iter().find(|(_, other)| common(&other.ty, &own.ty).is_none())
+                {
+                    let message = format!(
+                        "`{name}` is of type {} here and of type {} at {other}: no value is both, and both prompts are given the same",
+                        own.ty, declared.ty
+                    );
+                    let finding = Finding::error("conflicting-types", child(&place, "type"), message);
+                    let finding = finding.help("write the same type, or give one of them another name");
+                    findings.push(finding.needs(child(other, "type")));
+                } else if let Some((other, declared)) = others.iter().find(differs) {
+                    let [mine, theirs] = [own, declared].map(|it| it.default.clone().unwrap_or_default());
+                    let message = format!(
+                        "`{name}` is {mine} here and {theirs} at {other}: each prompt takes its own if nothing is given"
+                    );
+                    findings.push(Finding::warning(
+                        "conflicting-defaults",
+                        child(&place, "default"),
+                        message,
+                    ));
+                }
+                if !others.iter().any(|(_, other)| (&other.ty, &other.default) == (&own.ty, &own.default)) {
+                    others.push((place, own));
+                }
             }
-            known.push((place, own));
         }
     }
 }

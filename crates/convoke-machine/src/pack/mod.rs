@@ -47,7 +47,7 @@ pub use eval::merged;
 pub use import::{ImportError, Imported, import};
 pub use inputs::PackInput;
 pub use prompt::{BAD_VALIDATOR, CompiledPrompt, Moment, RenderError};
-pub use validator::{Direction, Judgement, Validator, ValidatorError};
+pub use validator::{Direction, Validator, ValidatorError};
 pub use variables::{Bound, CompiledVariable, Violation, Wrong};
 
 use std::borrow::Cow;

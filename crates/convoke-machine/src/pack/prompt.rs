@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
 
 use super::eval::merged;
@@ -72,11 +72,16 @@ impl CompiledPrompt {
     ) -> Self {
         let place = child(path, "system_template");
         let template = fragments.expand(&declared.system_template, &place, findings);
+        // Where its templates are written, and the names of the values in them.
+        let mut written = vec![(place, roots(&template))];
         let mut overrides = IndexMap::new();
         for (model, change) in &declared.model_overrides {
             let place = child(&child(path, "model_overrides"), model);
             let mut part = |name: &str, text: &Option<String>| {
-                text.as_ref().map(|text| fragments.expand(text, &child(&place, name), findings))
+                let place = child(&place, name);
+                let template = fragments.expand(text.as_ref()?, &place, findings);
+                written.push((place, roots(&template)));
+                Some(template)
             };
             let before = part("system_template_prefix", &change.system_template_prefix).unwrap_or_default();
             let instead = part("system_template", &change.system_template);
@@ -98,7 +103,7 @@ impl CompiledPrompt {
             template,
             overrides,
         };
-        prompt.unresolvable(path, findings);
+        prompt.unresolvable(path, &written, findings);
         prompt
     }
 
@@ -107,15 +112,10 @@ impl CompiledPrompt {
     pub fn undeclared(&self) -> Vec<&str> {
         let templates = std::iter::once(&self.template).chain(self.overrides.values());
         let roots = templates.flat_map(Template::paths).filter(|path| path.under("fragments").is_none());
-        let mut known: HashSet<&str> =
+        let known: HashSet<&str> =
             self.variables.iter().map(|known| known.declaration.name.as_str()).chain(GIVEN).collect();
-        let mut names: Vec<&str> = Vec::new();
-        for root in roots.map(super::template::Path::root) {
-            if known.insert(root) {
-                names.push(root);
-            }
-        }
-        names
+        let roots = roots.map(super::template::Path::root).filter(|root| !known.contains(root));
+        roots.collect::<IndexSet<_>>().into_iter().collect()
     }
 
     /// The artifacts that its templates use.
@@ -166,11 +166,9 @@ impl CompiledPrompt {
         let mut values = given.clone();
         for variable in &self.variables {
             let name = &variable.declaration.name;
-            match variable.bind(given.get(name), &mut violations) {
-                Some(value) => values.insert(name.clone(), value),
-                // One that may be left out and was is nothing.
-                None => values.insert(name.clone(), Value::Null),
-            };
+            // One that may be left out and was is nothing.
+            let value = variable.bind(given.get(name), &mut violations).unwrap_or_default();
+            values.insert(name.clone(), value);
         }
         (Bound(values), violations)
     }
@@ -199,28 +197,8 @@ impl CompiledPrompt {
         Ok(template.render(&mut look)?)
     }
 
-    /// Where its templates are written, as JSON pointers, and the names of the values in them.
-    fn written(&self, prompt: &str) -> Vec<(String, HashSet<String>)> {
-        let mut written = vec![(child(prompt, "system_template"), roots(&self.template))];
-        for (model, change) in &self.declared.model_overrides {
-            let place = child(&child(prompt, "model_overrides"), model);
-            let parts = [
-                ("system_template_prefix", &change.system_template_prefix),
-                ("system_template", &change.system_template),
-                ("system_template_suffix", &change.system_template_suffix),
-            ];
-            for (name, text) in parts {
-                let Some(text) = text else { continue };
-                // What is wrong with its fragments was found before.
-                let template = self.fragments.expand(text, &child(&place, name), &mut Vec::new());
-                written.push((child(&place, name), roots(&template)));
-            }
-        }
-        written
-    }
-
     /// Places that no value can be put into, or that nobody declares.
-    fn unresolvable(&self, prompt: &str, findings: &mut Vec<Finding>) {
+    fn unresolvable(&self, prompt: &str, written: &[(String, HashSet<String>)], findings: &mut Vec<Finding>) {
         let path = &child(prompt, "system_template");
         for part in self.template.parts() {
             if let Part::Unknown(inside) = part {
@@ -244,7 +222,6 @@ impl CompiledPrompt {
                 ));
             }
         }
-        let written = self.written(prompt);
         for name in self.undeclared() {
             let uses = |(_, names): &&(String, HashSet<String>)| names.contains(name);
             let path = written.iter().find(uses).map_or(path, |(path, _)| path);
@@ -278,7 +255,7 @@ fn variables(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec<
             findings.push(Finding::error("duplicate-name", child(&place, "name"), message));
         }
         if variable.required && variable.default.is_some() {
-            let message = format!("`{}` must be given, so its default is never used", variable.name);
+            let message = format!("`{}` has a default, so it need not be given", variable.name);
             let finding = Finding::warning("required-default", child(&place, "default"), message);
             findings.push(finding.help("write \"required\": false, or remove the default"));
         }

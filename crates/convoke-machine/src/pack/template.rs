@@ -117,17 +117,11 @@ impl Template {
 
     /// This template with another one in the place of some values.
     pub(super) fn expanded(&self, look: &mut dyn FnMut(&Path) -> Option<Template>) -> Self {
-        let mut parts = Vec::new();
-        for part in &self.parts {
-            match part {
-                Part::Value(path) => match look(path) {
-                    Some(template) => parts.extend(template.parts),
-                    None => parts.push(part.clone()),
-                },
-                _ => parts.push(part.clone()),
-            }
-        }
-        Self { parts }
+        let expanded = |part: &Part| {
+            let template = if let Part::Value(path) = part { look(path) } else { None };
+            template.map_or_else(|| vec![part.clone()], |template| template.parts)
+        };
+        Self { parts: self.parts.iter().flat_map(expanded).collect() }
     }
 
     /// This template and others after it.

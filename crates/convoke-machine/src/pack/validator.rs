@@ -62,18 +62,6 @@ enum Rule {
     Json(Option<Arc<jsonschema::Validator>>),
 }
 
-/// The judgement of a rule about a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Judgement {
-    /// It may be said.
-    Passed,
-    /// This is to be said instead.
-    Replaced(String),
-    /// The turn fails.
-    Failed(String),
-}
-
 /// The reasons why a rule cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -172,9 +160,9 @@ impl Validator {
         [side, Direction::Both].contains(&self.direction)
     }
 
-    /// Judges a text.
+    /// Returns what is to be said instead of a text; nothing if it may be said.
     #[must_use]
-    pub fn judge(&self, text: &str) -> Judgement {
+    pub fn instead_of(&self, text: &str) -> Option<String> {
         let score = self.score(text);
         let breaks = match (self.least, self.most) {
             (None, None) => score < 1.0,
@@ -183,18 +171,18 @@ impl Validator {
             }
         };
         if !breaks {
-            return Judgement::Passed;
+            return None;
         }
         if self.fails {
             let said = self.message.as_deref().unwrap_or("the reply breaks a rule of the pack");
-            return Judgement::Failed(format!("{said} ({})", self.kind));
+            return Some(format!("{said} ({})", self.kind));
         }
-        match self.rule {
+        Some(match self.rule {
             Rule::Length { most: Some(most), .. } if text.chars().count() > most => {
-                Judgement::Replaced(text.chars().take(most).collect())
+                text.chars().take(most).collect()
             }
-            _ => Judgement::Replaced(self.message.clone().unwrap_or_else(|| REFUSAL.to_owned())),
-        }
+            _ => self.message.clone().unwrap_or_else(|| REFUSAL.to_owned()),
+        })
     }
 
     /// Returns how well a text keeps the rule, from 0 to 1.

@@ -62,7 +62,7 @@ impl DeclaredArtifact {
         let before = before.unwrap_or_default();
         let after = match (self.mode, self.is_json) {
             (ArtifactMode::Replace, true) => {
-                self.json(value, "the value")?;
+                self.read::<Value>(value, "the value")?;
                 value.to_owned()
             }
             (ArtifactMode::Replace, false) => value.to_owned(),
@@ -84,13 +84,13 @@ impl DeclaredArtifact {
 
     /// Another element of an array. What is there and no array, because the Go program wrote it, becomes its first element.
     fn appended(&self, before: &str, value: &str) -> Result<String, WorkflowError> {
-        let added = self.json(value, "the value")?;
+        let added = self.read(value, "the value")?;
         if !keeps_numbers(before) || !keeps_numbers(value) {
             return self.appended_as_written(before, value);
         }
         let mut elements = match before {
             "" => Vec::new(),
-            before => match self.json(before, "what is there")? {
+            before => match self.read(before, "what is there")? {
                 Value::Array(elements) => elements,
                 single => vec![single],
             },
@@ -109,10 +109,6 @@ impl DeclaredArtifact {
         };
         let elements = elements.into_iter().map(RawValue::get).chain([value.trim()]);
         Ok(format!("[{}]", elements.collect::<Vec<_>>().join(",")))
-    }
-
-    fn json(&self, text: &str, what: &str) -> Result<Value, WorkflowError> {
-        self.read(text, what)
     }
 
     fn read<'t, T: Deserialize<'t>>(&self, text: &'t str, what: &str) -> Result<T, WorkflowError> {

@@ -1,8 +1,9 @@
 //! A workflow that nothing is wrong with: names are numbers, targets are resolved, limits are read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::value::{self, BorrowedStrDeserializer};
@@ -20,8 +21,7 @@ pub(super) type StateId = usize;
 /// A workflow that can be run.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    states: Vec<CompiledState>,
-    ids: HashMap<Arc<str>, StateId>,
+    states: IndexMap<Arc<str>, CompiledState>,
     entry: StateId,
     budget: Budget,
     artifacts: BTreeMap<Arc<str>, DeclaredArtifact>,
@@ -50,7 +50,7 @@ pub struct CompiledState {
     /// How often it may be entered.
     pub max_visits: Option<u64>,
     pub(super) on_max_visits: Option<StateId>,
-    events: Vec<(Arc<str>, StateId)>,
+    events: BTreeMap<Arc<str>, StateId>,
     declared_terminal: bool,
 }
 
@@ -112,14 +112,13 @@ impl Compiled {
         if findings.iter().any(Finding::is_error) {
             return Err(InvalidWorkflow { findings });
         }
-        let ids: HashMap<Arc<str>, StateId> =
-            spec.states.keys().enumerate().map(|(id, name)| (name.as_str().into(), id)).collect();
         // Validation has seen to it that every name is one of a state, so that no lookup here finds nothing.
-        let entry = ids.get(spec.entry.as_str()).copied().unwrap_or_default();
-        let states = spec.states.iter().map(|(name, state)| CompiledState::new(name, state, &ids)).collect();
+        let entry = spec.states.get_index_of(&spec.entry).unwrap_or_default();
+        let states = spec.states.iter().map(|(name, state)| CompiledState::new(name, state, spec));
+        let states = states.map(|state| (Arc::clone(&state.name), state)).collect();
         let artifacts = declared(spec.states.values().flat_map(|state| &state.artifacts));
         let (budget, _) = Budget::of(spec);
-        Ok(Self { states, ids, entry, budget, artifacts, options, warnings: findings })
+        Ok(Self { states, entry, budget, artifacts, options, warnings: findings })
     }
 
     /// A workflow of one state that this prompt speaks in.
@@ -167,7 +166,7 @@ impl Compiled {
         if self.current(context).is_some() {
             return Ok(());
         }
-        let mut known: Vec<_> = self.ids.keys().cloned().collect();
+        let mut known: Vec<_> = self.states.keys().cloned().collect();
         known.sort();
         Err(RestoreError::UnknownState { state: Arc::clone(&context.current_state), known })
     }
@@ -181,12 +180,12 @@ impl Compiled {
     /// The state of this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&CompiledState> {
-        self.ids.get(name).map(|id| &self.states[*id])
+        self.states.get(name)
     }
 
     /// The states, in declared order.
     pub fn states(&self) -> impl ExactSizeIterator<Item = &CompiledState> {
-        self.states.iter()
+        self.states.values()
     }
 
     /// Returns where an event leads from a state, as the pack says it: how often that was entered is not looked at.
@@ -296,16 +295,12 @@ impl Compiled {
 }
 
 impl CompiledState {
-    fn new(name: &str, spec: &StateSpec, ids: &HashMap<Arc<str>, StateId>) -> Self {
-        let id_of = |name: &str| ids.get(name).copied();
-        // The names that are in the table are shared by everything that names a state.
-        let name = ids.get_key_value(name).map_or_else(|| name.into(), |(name, _)| Arc::clone(name));
-        let targets = spec.on_event.iter();
-        let mut events: Vec<(Arc<str>, StateId)> =
-            targets.filter_map(|(event, target)| Some((event.as_str().into(), id_of(target)?))).collect();
-        events.sort();
+    fn new(name: &str, spec: &StateSpec, workflow: &Spec) -> Self {
+        let id_of = |name: &String| workflow.states.get_index_of(name);
+        let events = spec.on_event.iter();
+        let events = events.filter_map(|(event, target)| Some((event.as_str().into(), id_of(target)?)));
         Self {
-            name,
+            name: name.into(),
             prompt_task: spec.prompt_task.clone(),
             description: spec.description.clone(),
             orchestration: named_or_usual(&spec.orchestration).unwrap_or_default(),
@@ -314,7 +309,7 @@ impl CompiledState {
             composition: Some(spec.composition.clone()).filter(|name| !name.is_empty()),
             max_visits: u64::try_from(spec.max_visits).ok().filter(|max| *max > 0),
             on_max_visits: id_of(&spec.on_max_visits),
-            events,
+            events: events.collect(),
             declared_terminal: spec.terminal,
         }
     }
@@ -327,7 +322,7 @@ impl CompiledState {
 
     /// The events that are declared, sorted.
     pub fn events(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
-        self.events.iter().map(|(event, _)| event)
+        self.events.keys()
     }
 
     /// The events that others may send in it.
@@ -348,9 +343,7 @@ impl CompiledState {
     }
 
     pub(super) fn target_of(&self, event: &str) -> Option<(&Arc<str>, StateId)> {
-        let found = self.events.binary_search_by(|(known, _)| (**known).cmp(event)).ok()?;
-        let (event, target) = &self.events[found];
-        Some((event, *target))
+        self.events.get_key_value(event).map(|(event, target)| (event, *target))
     }
 }
 

@@ -8,6 +8,8 @@ pub struct Known {
     /// The prompts, with the artifacts that their templates use.
     pub(super) prompts: Option<BTreeMap<String, BTreeSet<String>>>,
     pub(super) compositions: Option<BTreeSet<String>>,
+    /// States that something begins in besides the first one.
+    pub(crate) entries: BTreeSet<String>,
 }
 
 impl Known {

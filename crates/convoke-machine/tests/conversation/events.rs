@@ -82,6 +82,7 @@ async fn promptkit_155_166_what_cannot_happen_ends_the_workflow_and_keeps_the_re
         .build();
     let (home, done) = run(workflow, model).await;
     assert_eq!((done.status, done.last.as_deref()), (Status::MaxVisitsExceeded, Some("Back to the start.")));
+    assert_eq!(done.cut_short["specialist"], "max visits exceeded: state \"intake\" visited 1 times (max 1)");
     let told = home.heard.all("max_visits_exceeded");
     assert_eq!((told.len(), &told[0]["terminated"]), (1, &json!(true)));
     assert_eq!(home.heard.all("concluded"), [json!({"status": "max_visits_exceeded"})]);

@@ -88,7 +88,7 @@ fn promptkit_008_available_events_are_sorted_and_none_in_a_state_without() {
 fn promptkit_009_a_normal_transition_says_nothing_of_redirects() {
     let linear = linear();
     let transitioned = fire(&linear, &mut linear.start(at(0)), "Next").unwrap();
-    assert!(!transitioned.redirect.is_some());
+    assert!(transitioned.redirect.is_none());
     let json = serde_json::to_value(&transitioned).unwrap();
     assert_eq!(json, json!({"from": "a", "to": "b", "event": "Next"}));
 }

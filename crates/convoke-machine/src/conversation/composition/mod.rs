@@ -24,6 +24,7 @@ use self::board::{Board, value_of};
 use self::step::{Asked, ComposedStep, Tally, Work, give_result};
 use super::activation::Activation;
 use super::announce::tell;
+use super::client::Clients;
 use crate::pack::composition::{Action, Composition, OnFailure, Predicate, Step, said, waits};
 
 /// A composition that can be run: its schemas and tools are there.
@@ -121,12 +122,12 @@ impl ComposedWork {
         words: &str,
         activate: &Activate<'_>,
         bounds: Bounds,
-        client_rules: u32,
+        clients: &Clients,
     ) -> (Composed, Arc<Tally>) {
         let tally = Arc::new(Tally::default());
         let mut board = Board::new(value_of(words));
         tell(scope, "composition.started", json!({"composition": self.name, "input": board.input})).await;
-        let building = Building { work: self, activate, tally: &tally, client_rules };
+        let building = Building { work: self, activate, tally: &tally, clients };
         let ended = self.steps(scope, &mut board, &building, bounds).await;
         let (output, error) = (ended.as_ref().ok(), ended.as_ref().err().map(ToString::to_string));
         let about = json!({"composition": self.name, "output": output, "error": error});
@@ -192,7 +193,7 @@ struct Building<'a> {
     work: &'a ComposedWork,
     activate: &'a Activate<'a>,
     tally: &'a Arc<Tally>,
-    client_rules: u32,
+    clients: &'a Clients,
 }
 
 impl Building<'_> {
@@ -228,7 +229,7 @@ impl Building<'_> {
     /// A step, tried again if it is to be and its failure may pass.
     fn step(&self, step: &Step, id: &Arc<str>) -> Result<SharedStep<Board>, Error> {
         let (work, tally) = (self.work(step, id)?, Arc::clone(self.tally));
-        let (kind, client_rules) = (step.action.kind(), self.client_rules);
+        let (kind, clients) = (step.action.kind(), self.clients.clone());
         let input = match &step.action {
             Action::Prompt { input, .. } | Action::Agent { input, .. } => {
                 Some(input.clone().unwrap_or_else(|| "${input}".into()))
@@ -237,7 +238,7 @@ impl Building<'_> {
             Action::Branch { .. } | Action::Parallel { .. } => None,
         };
         let (id, attempts) = (Arc::clone(id), AtomicU64::default());
-        let composed = ComposedStep { id, kind, input, attempts, work, tally, client_rules };
+        let composed = ComposedStep { id, kind, input, attempts, work, tally, clients };
         let attempts = step.modifiers.retry.and_then(|retry| retry.max_attempts).unwrap_or(1).max(1);
         Ok(match attempts {
             1 => Arc::new(composed),

@@ -16,14 +16,10 @@ use tokio::sync::Mutex;
 use super::board::{Board, result_of};
 use crate::conversation::activation::{Activation, Direction, limited, objection, without_clients};
 use crate::conversation::announce::tell;
-use crate::conversation::client::{give_results, results_of_client};
-use crate::conversation::machine::TOOL_RESULTS;
-use crate::conversation::turn::last_results;
+use crate::conversation::client::{Clients, give_results, results_of_client};
+use crate::conversation::turn::{MAX_ROUNDS, last_results};
 use crate::pack::composition::{Predicate, Reduce, Strategy, Termination};
 use crate::pack::template::rendered;
-
-/// How often the model of an agent is asked unless the step says otherwise.
-const MAX_STEPS: u32 = 50;
 
 /// What steps come to besides what they give.
 #[derive(Default)]
@@ -44,8 +40,8 @@ pub(super) struct ComposedStep {
     pub(super) attempts: AtomicU64,
     pub(super) work: Work,
     pub(super) tally: Arc<Tally>,
-    /// Which rules hold for what clients execute.
-    pub(super) client_rules: u32,
+    /// Where clients send what came of calls.
+    pub(super) clients: Clients,
 }
 
 /// What a step does.
@@ -172,7 +168,7 @@ impl ComposedStep {
 
     /// Where clients send what came of its calls.
     fn channel(&self) -> String {
-        format!("{TOOL_RESULTS}/{}", self.id)
+        format!("{}/{}", self.clients.channel, self.id)
     }
 
     /// Lets an agent work, and a client make the calls that are its own. Gives how many calls were refused because they repeat
@@ -187,10 +183,10 @@ impl ComposedStep {
     ) -> Result<(AgentResult, usize), Error> {
         let mut said: Transcript = words.into();
         let mut refused = 0;
-        let most = termination.max_steps.unwrap_or(MAX_STEPS).max(1);
+        let most = termination.max_steps.unwrap_or(MAX_ROUNDS).max(1);
         let mut left = most;
         loop {
-            let is_last = self.client_rules > 2 && left == 1;
+            let is_last = self.clients.rules > 2 && left == 1;
             let offered = if is_last { without_clients(tools) } else { tools.clone() };
             let agent = self.agent(activation, offered, termination, left)?;
             let known = said.len();
@@ -288,7 +284,7 @@ impl ComposedStep {
             last_results(transcript).any(|result| Some(&result.name) == last.as_ref())
         };
         let agent = activation.agent(&self.id, tools, max_steps);
-        let has_rules = self.client_rules > 1;
+        let has_rules = self.clients.rules > 1;
         let agent = if has_rules { agent.refuse_when(activation.one_too_many()) } else { agent };
         Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
     }

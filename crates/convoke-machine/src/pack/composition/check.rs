@@ -38,10 +38,13 @@ impl<'a> Names<'a> {
     }
 
     fn unknown(&self, name: &str, path: &str) -> Option<Finding> {
-        let message = format!("there is no {} `{name}`", self.what);
-        let finding = Finding::error("unknown-name", path, message);
-        let finding = finding.suggest_or_list(name, self.names.iter().copied());
-        (!self.names.contains(name)).then(|| self.places.iter().fold(finding, Finding::sought_in))
+        // What is close is looked for where something is wrong only: that takes as long as there are names.
+        (!self.names.contains(name)).then(|| {
+            let message = format!("there is no {} `{name}`", self.what);
+            let finding = Finding::error("unknown-name", path, message);
+            let finding = finding.suggest_or_list(name, self.names.iter().copied());
+            self.places.iter().fold(finding, Finding::sought_in)
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 mod declared;
 mod state;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use self::declared::DeclaredArtifacts;
 use self::state::StateCheck;
@@ -26,16 +26,18 @@ pub fn validate(spec: &Spec, known: &Known) -> Vec<Finding> {
         return findings;
     }
     let graph = Graph::of(spec);
-    entry(spec, &graph, &mut findings);
-    budget(spec, &graph, &mut findings);
+    let from_entry = graph.reachable(&spec.entry, None);
+    entry(spec, &from_entry, &mut findings);
+    budget(spec, &from_entry, &mut findings);
     compositions_unused(spec, known, &mut findings);
     cycles(spec, &graph, &mut findings);
-    let reachable = graph.reachable(&spec.entry, None);
+    let others = known.entries.iter().flat_map(|entry| graph.reachable(entry, None));
+    let reachable: HashSet<&str> = from_entry.iter().copied().chain(others).collect();
     let declared = DeclaredArtifacts::of(spec);
     for (name, state) in &spec.states {
         let (graph, declared, findings) = (&graph, &declared, &mut findings);
         StateCheck { spec, known, graph, declared, name, state, findings }.check();
-        if !reachable.is_empty() && !reachable.contains(name.as_str()) {
+        if !from_entry.is_empty() && !reachable.contains(name.as_str()) {
             let message = format!("nothing leads to state `{name}`");
             findings.push(Finding::warning("unreachable-state", pointer(&["states", name]), message));
         }
@@ -44,7 +46,7 @@ pub fn validate(spec: &Spec, known: &Known) -> Vec<Finding> {
     findings
 }
 
-fn entry<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
+fn entry(spec: &Spec, reachable: &BTreeSet<&str>, findings: &mut Vec<Finding>) {
     let place = pointer(&["entry"]);
     if !spec.states.contains_key(&spec.entry) {
         let message = format!("the entry `{}` is not a state", spec.entry);
@@ -52,18 +54,17 @@ fn entry<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
         findings.push(finding.suggest_or_list(&spec.entry, spec.states.keys().map(String::as_str)));
         return;
     }
-    if !graph.reachable(&spec.entry, None).iter().any(|name| spec.states[*name].ends()) {
+    if !reachable.iter().any(|name| spec.states[*name].ends()) {
         let message = "no terminal state can be reached from the entry";
         findings.push(Finding::warning("no-terminal-state", place, message));
     }
 }
 
-fn budget<'a>(spec: &'a Spec, graph: &Graph<'a>, findings: &mut Vec<Finding>) {
+fn budget(spec: &Spec, reachable: &BTreeSet<&str>, findings: &mut Vec<Finding>) {
     let (budget, unreadable) = Budget::of(spec);
     findings.extend(unreadable);
     let Some(max) = budget.max_total_visits else { return };
-    let reachable = graph.reachable(&spec.entry, None).into_iter();
-    let caps = reachable.map(|state| u64::try_from(spec.states[state].max_visits).unwrap_or(0));
+    let caps = reachable.iter().map(|state| u64::try_from(spec.states[*state].max_visits).unwrap_or(0));
     let sum = caps.fold(0, u64::saturating_add);
     if max < sum {
         let message = format!(
