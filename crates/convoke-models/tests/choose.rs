@@ -6,7 +6,7 @@ use crate::server::{Answer, Server};
 use convoke_models::choose::{
     CredentialsError, KeySource, LookupResult, ModelChoice, ModelConfig, Service, ServiceConfig,
 };
-use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
+use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName, ScriptedModel};
 use serde_json::json;
 
 fn written(name: &str, text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
@@ -68,6 +68,9 @@ async fn an_ollama_without_models_is_passed_over_with_a_word() {
     let choice = chooser(Environment::of([])).ollama(&ollama.url).choose().await.unwrap();
     assert_eq!(named(&choice), "local/smollm2");
     assert!(choice.findings[2].to_string().contains("no model"), "{choice:?}");
+    let other = Server::start([Answer::json(401, json!({"error": "log in"}))]).await;
+    let choice = chooser(Environment::of([])).ollama(&other.url).choose().await.unwrap();
+    assert!(choice.findings[2].to_string().contains("no Ollama answers"), "something runs there: {choice:?}");
 }
 
 #[tokio::test]
@@ -216,4 +219,16 @@ async fn an_ollama_elsewhere_is_found_and_called_at_the_same_place() {
     let model = connector.connect(&name).unwrap();
     let reply = crate::server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap();
     assert_eq!(reply.text(), "Hello.");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_prices_or_of_a_script_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let config = ModelConfig { prices: Some(pipe.clone()), ..ModelConfig::default() };
+    let prices = Connector::new(Environment::of([]), Credentials::default(), config).prices();
+    assert!(prices.unwrap_err().to_string().contains("it is a pipe, not a file"));
+    let script = ScriptedModel::from_file(&pipe).unwrap_err();
+    assert!(script.to_string().contains("it is a pipe, not a file"), "{script}");
 }

@@ -124,3 +124,29 @@ async fn counts_that_make_no_sense_are_not_told_as_nothing_used() {
         assert!(matches!(pieces.last(), Some(ReplyDelta::Finished { .. })));
     }
 }
+
+#[tokio::test]
+async fn counts_that_cannot_be_are_not_believed() {
+    let used = async |usage: Value| {
+        let body = json!({
+            "choices": [{"index": 0, "message": {"content": "Hello."}, "finish_reason": "stop"}],
+            "usage": usage,
+        });
+        let transport = Arc::new(Answer::json(200, body));
+        let model = model(settings(Provider::OpenAiCompatible, "http://liar.example").transport(transport));
+        let pieces: Vec<_> = model.reply(ModelRequest::new("Hi"), context()).try_collect().await.unwrap();
+        pieces.into_iter().find_map(|piece| match piece {
+            ReplyDelta::Usage(usage) => Some(usage),
+            _ => None,
+        })
+    };
+    assert_eq!(used(json!({"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX})).await, None);
+    let half = used(json!({"prompt_tokens": 7, "completion_tokens": 1u64 << 62})).await.unwrap();
+    assert_eq!((half.input_tokens, half.output_tokens), (7, 0));
+    let cached = json!({"cached_tokens": 1_000_000, "cache_write_tokens": 1_000_000});
+    let more =
+        used(json!({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": cached})).await;
+    assert_eq!(more.map(|usage| (usage.cached_input_tokens, usage.cache_write_tokens)), Some((10, 0)));
+    let dear = used(json!({"prompt_tokens": 10, "completion_tokens": 5, "cost": 1e300})).await.unwrap();
+    assert_eq!(dear.cost, None);
+}

@@ -222,7 +222,7 @@ async fn counts_no_server_can_mean_do_no_harm() {
     for (provider, document) in cases {
         let server = Server::start([Answer::json(200, document)]).await;
         let reply = ask(&model(provider, &server.url, "m"), ModelRequest::new("Hi")).await.unwrap();
-        assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (most, most), "{provider:?}");
+        assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (0, 0), "{provider:?}");
     }
     let embedded = json!({"data": [{"index": 0, "embedding": [1.0]}], "usage": {"prompt_tokens": most}});
     let server = Server::start([Answer::json(200, embedded)]).await;

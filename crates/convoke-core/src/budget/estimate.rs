@@ -224,7 +224,7 @@ mod tests {
             about(70 + 70 + 5, 101 + 11 + 6)
         );
         assert_eq!(of_reply(&[anew(), told()]).cost, Some(Money::from_micros(11)), "nothing had come");
-        assert_eq!(of_reply(&[told(), text(8), anew(), told()]).is_estimated, false, "it was said");
+        assert!(!of_reply(&[told(), text(8), anew(), told()]).is_estimated, "it was said");
         let last = of_reply(&[told(), text(8), anew(), text(160)]);
         assert!(last.is_estimated && last.input_tokens == 75 && last.output_tokens > 50, "{last:?}");
         let broken = |pieces: &[ReplyDelta]| broken_off(&after(pieces), price).unwrap();

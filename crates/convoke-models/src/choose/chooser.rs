@@ -204,7 +204,7 @@ impl Chooser {
         let base_url = self.ollama.clone().unwrap_or_else(known);
         let place = format!("Ollama at {}", address::shown(&base_url));
         let models = tokio::time::timeout(OLLAMA_PATIENCE, ollama_models(&base_url)).await.ok().flatten();
-        let Some(models) = models else { return (nothing(&place, "not running"), None) };
+        let Some(models) = models else { return (nothing(&place, "no Ollama answers"), None) };
         let Some(model) = models.into_iter().next() else {
             return (nothing(&place, "running, but it has no model; `ollama pull` one"), None);
         };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{Model, ModelError};
-use convoke_text::read_bounded;
 
 use super::name::REHEARSAL;
 use super::{
@@ -13,6 +12,7 @@ use super::{
 };
 use crate::gate::{Ceilings, Gate};
 use crate::http::{HttpTransport, Transport};
+use crate::named_file;
 use crate::price::{PriceError, PriceTable};
 use crate::provider::{ProviderModel, ProviderSettings, TimeLimits};
 use crate::resilience::{Attempts, Retrying};
@@ -230,8 +230,7 @@ impl Connector {
     pub fn prices(&self) -> Result<PriceTable, ConnectError> {
         let Some(path) = &self.config.prices else { return Ok(PriceTable::builtin()) };
         let place = || path.display().to_string();
-        let text = std::fs::File::open(path).and_then(|file| read_bounded(file, LARGEST_PRICES));
-        let text = text.map_err(|error| ConnectError::Config {
+        let text = named_file::read(path, LARGEST_PRICES).map_err(|error| ConnectError::Config {
             place: place(),
             message: format!("these prices cannot be read: {error}"),
         })?;

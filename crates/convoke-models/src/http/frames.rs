@@ -38,11 +38,13 @@ pub(crate) struct Frames {
     searched: usize,
     event: Option<String>,
     data: Option<String>,
+    /// Whether no line has been read yet.
+    at_start: bool,
 }
 
 impl Frames {
     pub(crate) fn new(framing: Framing) -> Self {
-        Self { framing, buffer: BytesMut::new(), searched: 0, event: None, data: None }
+        Self { framing, buffer: BytesMut::new(), searched: 0, event: None, data: None, at_start: true }
     }
 
     /// Adds bytes.
@@ -105,7 +107,10 @@ impl Frames {
         let line = self.buffer.split_to(self.searched + at);
         self.buffer.advance(1);
         self.searched = 0;
-        Some(text(line.strip_suffix(b"\r").unwrap_or(&line)))
+        let line = line.strip_suffix(b"\r").unwrap_or(&line);
+        // A mark of the order of bytes may stand at the beginning.
+        let mark: &[u8] = if std::mem::take(&mut self.at_start) { b"\xef\xbb\xbf" } else { b"" };
+        Some(text(line.strip_prefix(mark).unwrap_or(line)))
     }
 
     /// Takes one line; gives a frame if it ends one.
@@ -165,6 +170,15 @@ mod tests {
         let expected =
             [frame(Some("start"), "{\"a\":\"ü\"}"), frame(None, "one\ntwo"), frame(None, "[DONE]")];
         for piece in 1..=body.len() {
+            assert_eq!(frames(Framing::Events, body, piece), expected, "in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn a_mark_of_the_order_of_bytes_is_no_part_of_the_first_event() {
+        let body = "\u{feff}data: one\n\ndata: \u{feff}two\n\n";
+        for piece in 1..=body.len() {
+            let expected = [frame(None, "one"), frame(None, "\u{feff}two")];
             assert_eq!(frames(Framing::Events, body, piece), expected, "in pieces of {piece}");
         }
     }

@@ -9,11 +9,11 @@ use convoke_core::{ModelError, ModelErrorKind};
 use convoke_http::secrets_of;
 use convoke_text::redaction::Secrets;
 use futures_util::StreamExt;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Protocol, Provider, ProviderSettings, WireRequest, failure};
+use super::{Protocol, Provider, ProviderSettings, WireRequest, excerpt, failure};
 use crate::gate::{Admission, Gate};
 use crate::http::{ApiKey, Body, HttpReply, HttpRequest, TransportError, TransportFailure};
 
@@ -22,6 +22,9 @@ const LARGEST_REFUSAL: usize = 64 * 1024;
 
 /// How long a refusal may take to come in.
 const REFUSAL: Duration = Duration::from_secs(10);
+
+/// How much of the name of a compression is shown.
+const SHOWN_OF_ENCODING: usize = 40;
 
 /// What a limit without end comes to.
 const FOR_EVER: Duration = Duration::from_hours(24 * 365 * 30);
@@ -100,6 +103,13 @@ impl Exchange {
         if !reply.status.is_success() {
             return Err(self.refused(reply, &mut admission).await);
         }
+        if let Some(encoding) = encoding(&reply.headers) {
+            let message = format!(
+                "the reply is compressed ({}), which was not asked for; have the server, or the proxy before it, send it as it is",
+                excerpt(encoding, SHOWN_OF_ENCODING)
+            );
+            return Err(self.named(ModelError::new(ModelErrorKind::Malformed, message)));
+        }
         Ok(OpenReply { headers: reply.headers, body: reply.body, deadline, admission })
     }
 
@@ -151,7 +161,13 @@ impl Exchange {
         })
         .await;
         // Before it is cut to what is shown: half a secret is not found any more.
-        let body = self.hidden(&String::from_utf8_lossy(&body));
+        let body = match encoding(&reply.headers) {
+            Some(encoding) => {
+                let encoding = excerpt(encoding, SHOWN_OF_ENCODING);
+                format!("why cannot be read: its words are compressed ({encoding}), which was not asked for")
+            }
+            None => self.hidden(&String::from_utf8_lossy(&body)),
+        };
         let mut error = failure::of_reply(&*self.protocol, &self.name, reply.status, &reply.headers, &body);
         if matches!(error.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded) {
             match error.retry_after.filter(|wait| !wait.is_zero()) {
@@ -203,6 +219,12 @@ impl Exchange {
     pub(crate) fn hidden(&self, text: &str) -> String {
         self.secrets.hide_cut(text)
     }
+}
+
+/// How a body is compressed. Nobody asks for it, so nothing here can read it.
+fn encoding(headers: &HeaderMap) -> Option<&str> {
+    let encoding = headers.get(CONTENT_ENCODING)?.to_str().ok()?.trim();
+    (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then_some(encoding)
 }
 
 /// The address of a path at a base, which may have a query of its own: `https://host/v1?api-version=1`.

@@ -39,7 +39,12 @@ pub(super) fn of_reply(
     if error.kind == ModelErrorKind::InvalidRequest && is_too_long(&error.message) {
         error.kind = ModelErrorKind::ContextTooLong;
     }
-    error.message = format!("{name}: {} (HTTP {}){}", error.message, status.as_u16(), advice(error.kind));
+    let advice = if error.kind == ModelErrorKind::InvalidRequest && refuses_tools(&error.message) {
+        WITHOUT_TOOLS
+    } else {
+        advice(error.kind)
+    };
+    error.message = format!("{name}: {} (HTTP {}){advice}", error.message, status.as_u16());
     error.status = Some(status.as_u16());
     error.retry_after = error.retry_after.or_else(|| retry_after(headers, SystemTime::now()));
     if let Some(wait) = error.retry_after.filter(|wait| wait.as_secs() >= 1) {
@@ -114,6 +119,22 @@ fn is_too_long(message: &str) -> bool {
         "maximum context",
         "exceed_context_size",
         "exceeds the maximum number of tokens",
+    ];
+    let message = message.to_lowercase();
+    SIGNS.iter().any(|sign| message.contains(sign))
+}
+
+/// What to do about a model that can call no tools.
+const WITHOUT_TOOLS: &str = "; ask it without tools (`TOOLS none` in an Agentfile), or use another model";
+
+/// Words by which servers of many kinds say that there can be no tools.
+fn refuses_tools(message: &str) -> bool {
+    const SIGNS: [&str; 5] = [
+        "support tool",
+        "support function",
+        "tools are not supported",
+        "tool choice requires",
+        "tool use is not supported",
     ];
     let message = message.to_lowercase();
     SIGNS.iter().any(|sign| message.contains(sign))

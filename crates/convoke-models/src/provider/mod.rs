@@ -23,6 +23,7 @@ mod responses;
 mod settings;
 mod structured;
 mod unframed;
+mod usage_asked;
 mod wire;
 
 pub(crate) use excerpt::excerpt;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use convoke_core::{
     CallContext, Category, Model, ModelError, ModelErrorKind, ModelRequest, Money, Price, Reality,
-    ReplyDelta, ReplyStream,
+    ReplyDelta, ReplyStream, Usage,
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
@@ -15,7 +15,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::reply_size::{self, ReplySize};
 use super::structured::{another_key, in_words, is_refusal, names_shape};
 use super::unframed::Unframed;
-use super::{Decoder, Exchange, Provider, ProviderSettings, StructuredOutput, failure};
+use super::{
+    Decoder, Exchange, Provider, ProviderSettings, StructuredOutput, WireRequest, failure, usage_asked,
+};
 use crate::gate::Admission;
 use crate::http::{Body, Frames, Framing};
 
@@ -24,6 +26,12 @@ const FAREWELL: Duration = Duration::from_millis(100);
 
 /// How long to wait for what follows an answer that is complete: what was used, and the protocol's own end.
 const CLOSING: Duration = Duration::from_secs(5);
+
+/// No reply takes more tokens, in or out.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
+/// No reply costs more.
+const MOST_MONEY: Money = Money::from_dollars(100_000);
 
 /// A model that a provider runs.
 ///
@@ -128,12 +136,24 @@ impl ProviderModel {
         let exchange = &self.exchange;
         let request = if how == StructuredOutput::Words { in_words(request) } else { request };
         let tokens = expected_tokens(&request);
-        let mut wire = exchange.protocol.write(&exchange.model, &request, call, &exchange.settings)?;
-        if how == StructuredOutput::Words {
-            another_key(&mut wire.headers);
+        let mut wire = self.written(&request, call, how)?;
+        let server = &exchange.settings.base_url;
+        if usage_asked::was_refused(server) {
+            usage_asked::leave_out(&mut wire);
         }
+        let asks_usage = usage_asked::is_in(&wire);
         let decoder = exchange.protocol.decoder(&request);
-        let opened = exchange.send(wire, tokens).await?;
+        let size = ReplySize::limited_to(exchange.settings.max_reply_bytes, request.params.max_tokens);
+        let opened = match exchange.send(wire, tokens).await {
+            Err(error) if asks_usage && usage_asked::refuses(&error) => {
+                let mut wire = self.written(&request, call, how)?;
+                usage_asked::leave_out(&mut wire);
+                let opened = exchange.send(wire, tokens).await?;
+                usage_asked::remember(server);
+                opened
+            }
+            opened => opened?,
+        };
         let kind = opened.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let framing = framing(exchange.protocol.framing(), kind);
         Ok(Incoming {
@@ -148,11 +168,26 @@ impl ProviderModel {
             waited: None,
             held_back: 0,
             closes_at: None,
-            size: ReplySize::limited_to(exchange.settings.max_reply_bytes),
+            size,
             over: false,
             finished: false,
             _admission: opened.admission,
         })
+    }
+
+    /// The request as the provider reads it.
+    fn written(
+        &self,
+        request: &ModelRequest,
+        call: &CallContext,
+        how: StructuredOutput,
+    ) -> Result<WireRequest, ModelError> {
+        let Exchange { protocol, model, settings, .. } = &self.exchange;
+        let mut wire = protocol.write(model, request, call, settings)?;
+        if how == StructuredOutput::Words {
+            another_key(&mut wire.headers, "in words");
+        }
+        Ok(wire)
     }
 
     /// The next piece of a reply.
@@ -165,9 +200,12 @@ impl ProviderModel {
                         *request_id = id.map(|id| self.exchange.hidden(&id));
                         incoming.finished = true;
                     }
-                    // Counts that are missing or make no sense are read as zero; no reply uses nothing.
-                    ReplyDelta::Usage(usage) if usage.total_tokens() == 0 && is_nothing(usage.cost) => {
-                        continue;
+                    ReplyDelta::Usage(usage) => {
+                        *usage = credible(*usage);
+                        // Counts that are missing or make no sense are read as zero; no reply uses nothing.
+                        if usage.total_tokens() == 0 && is_nothing(usage.cost) {
+                            continue;
+                        }
                     }
                     _ => {}
                 }
@@ -225,6 +263,22 @@ impl ProviderModel {
         // Not by the clock: whoever reads the pieces may take a while between them.
         incoming.waited = incoming.waited.map(|waited| waited + asked.elapsed());
         bytes
+    }
+}
+
+/// What can be true of what a server says was used. Who is charged for more than that by mistake has no budget left.
+fn credible(usage: Usage) -> Usage {
+    let count = |count: u64| if count > MOST_TOKENS { 0 } else { count };
+    let input = count(usage.input_tokens);
+    let cached = usage.cached_input_tokens.min(input);
+    Usage {
+        input_tokens: input,
+        output_tokens: count(usage.output_tokens),
+        cached_input_tokens: cached,
+        cache_write_tokens: usage.cache_write_tokens.min(input - cached),
+        reasoning_tokens: count(usage.reasoning_tokens),
+        cost: usage.cost.filter(|cost| *cost <= MOST_MONEY),
+        ..usage
     }
 }
 
@@ -307,7 +361,22 @@ impl Incoming {
             self.awaiting_first = None;
             self.waited = Some(Duration::ZERO);
         }
-        self.size.add(more)
+        self.size.add(more)?;
+        let size = &mut self.size;
+        let beyond = self.pieces.iter().try_for_each(|piece| size.add_piece(piece));
+        let is_whole = matches!(self.pieces.back(), Some(ReplyDelta::Finished { .. }));
+        if self.size.has_too_many_calls() {
+            use ReplyDelta as Piece;
+            // Nobody makes calls of a reply that failed.
+            self.pieces
+                .retain(|piece| matches!(piece, Piece::Text(_) | Piece::Reasoning(_) | Piece::Usage(_)));
+            beyond
+        } else if is_whole {
+            // It was paid for, and there is nothing to stop any more.
+            Ok(())
+        } else {
+            beyond
+        }
     }
 
     /// The body has ended.

@@ -5,6 +5,15 @@ use convoke_core::{ModelError, ModelErrorKind, ReplyDelta};
 /// How many bytes may come in for each one of the answer. A word comes in some hundred bytes of JSON.
 const WRAPPING: usize = 64;
 
+/// How many bytes a token may have on the average before nobody can have counted them.
+const MOST_OF_TOKEN: usize = 64;
+
+/// How much may come besides, whatever the request allows: a short reply says little about the average.
+const SLACK: usize = 16 * 1024;
+
+/// A reply with more calls is no request to make them, and telling them apart takes longer with each.
+pub(super) const MOST_CALLS: usize = 1_024;
+
 /// Counts what comes in.
 #[derive(Debug)]
 pub(super) struct ReplySize {
@@ -13,11 +22,17 @@ pub(super) struct ReplySize {
     /// Bytes that came in since the last of the answer.
     received: usize,
     most: usize,
+    /// Bytes of text and of arguments. Thoughts are not among them: what servers allow those is their affair.
+    written: usize,
+    /// How many tokens were asked for at most.
+    asked: Option<u32>,
+    calls: usize,
 }
 
 impl ReplySize {
-    pub(super) fn limited_to(most: usize) -> Self {
-        Self { bytes: 0, received: 0, most }
+    /// Not more than so many bytes, and not far more than so many tokens.
+    pub(super) fn limited_to(most: usize, tokens: Option<u32>) -> Self {
+        Self { bytes: 0, received: 0, most, written: 0, asked: tokens, calls: 0 }
     }
 
     /// So many bytes came in.
@@ -37,13 +52,50 @@ impl ReplySize {
         if self.bytes.saturating_add(self.received) <= self.most {
             return Ok(());
         }
-        let message = format!(
+        Err(too_much(format!(
             "the reply is longer than {} MiB, the most that is taken, and was stopped; limit it with max_tokens, or raise \
              services.NAME.max_reply_mib in convoke.toml",
             self.most / MIB
-        );
-        Err(ModelError::new(ModelErrorKind::Malformed, message))
+        )))
     }
+
+    /// This piece was in what came in.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub(super) fn add_piece(&mut self, piece: &ReplyDelta) -> Result<(), ModelError> {
+        match piece {
+            ReplyDelta::ToolCallStarted { .. } => self.calls += 1,
+            ReplyDelta::Text(text) | ReplyDelta::ToolCallArguments { delta: text, .. } => {
+                self.written = self.written.saturating_add(text.len());
+            }
+            _ => {}
+        }
+        if self.has_too_many_calls() {
+            return Err(too_much(format!(
+                "the reply has more than {MOST_CALLS} tool calls, and was stopped"
+            )));
+        }
+        let Some(asked) = self.asked else { return Ok(()) };
+        let most = usize::try_from(asked).unwrap_or(usize::MAX).saturating_mul(MOST_OF_TOKEN);
+        if self.written <= most.saturating_add(SLACK) {
+            return Ok(());
+        }
+        Err(too_much(format!(
+            "at most {asked} tokens were asked for, and {} KiB of text came: the server does not heed that limit, and the \
+             reply was stopped",
+            self.written >> 10
+        )))
+    }
+
+    /// Whether more calls came than anybody makes.
+    pub(super) fn has_too_many_calls(&self) -> bool {
+        self.calls > MOST_CALLS
+    }
+}
+
+fn too_much(message: String) -> ModelError {
+    ModelError::new(ModelErrorKind::Malformed, message)
 }
 
 /// How much of an answer there is in a piece.

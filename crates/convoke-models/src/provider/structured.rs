@@ -72,12 +72,12 @@ pub(super) fn in_words(mut request: ModelRequest) -> ModelRequest {
     request
 }
 
-/// Marks a request in words as another one than the same with a schema: the same key with another body is an error, or the
-/// first one's reply.
-pub(super) fn another_key(headers: &mut HeaderMap) {
+/// Marks a request that is asked in another way, such as in words, as another one than before: the same key with another body
+/// is an error, or the first one's reply.
+pub(super) fn another_key(headers: &mut HeaderMap, way: &str) {
     if let Some(key) = headers.get_mut("idempotency-key")
         && let Ok(other) =
-            HeaderValue::from_str(&Digest::of_parts(&[key.as_bytes(), b"in words"]).to_string())
+            HeaderValue::from_str(&Digest::of_parts(&[key.as_bytes(), way.as_bytes()]).to_string())
     {
         *key = other;
     }

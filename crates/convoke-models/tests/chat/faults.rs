@@ -1,8 +1,9 @@
 //! Tests of errors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{ModelError, ModelErrorKind, ModelRequest};
+use convoke_core::{ModelError, ModelErrorKind, ModelReply, ModelRequest};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
@@ -117,6 +118,87 @@ async fn a_reply_without_end_is_stopped_at_its_limit() {
             error.message.contains("longer than 2 MiB") && error.message.contains("max_reply_mib"),
             "{error}"
         );
+    }
+}
+
+/// What becomes of an answer that is there already, to a request for ten tokens.
+async fn of_ten_tokens(answer: Answer) -> Result<ModelReply, ModelError> {
+    let settings = super::settings_at("http://liar.example/v1").transport(Arc::new(answer));
+    let mut request = ModelRequest::new("Hi");
+    request.params.max_tokens = Some(10);
+    ask(&ProviderModel::new("qwen3", settings).unwrap(), request).await
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_heed_the_limit_on_tokens_is_stopped() {
+    let word = chunk(json!({"content": "word ".repeat(20)})).to_string();
+    let call = json!({"index": 0, "id": "c", "function": {"name": "look", "arguments": "x".repeat(100)}});
+    let arguments = chunk(json!({"tool_calls": [call]})).to_string();
+    for piece in [&word, &arguments] {
+        let endless = Answer::events(std::iter::repeat_n(piece, 1_000));
+        let error = of_ten_tokens(endless).await.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Malformed, "asking again would bring the same: {error}");
+        assert!(error.message.contains("at most 10 tokens were asked for"), "{error}");
+    }
+    let thoughts = std::iter::repeat_n(chunk(json!({"reasoning_content": "hm ".repeat(40)})), 1_000);
+    let end = [chunk(json!({"content": "Hello."})), finish("stop")];
+    let thinking = thoughts.chain(end);
+    of_ten_tokens(Answer::events(thinking)).await.expect("thoughts may be counted apart");
+    let whole =
+        json!({"choices": [{"message": {"content": "word ".repeat(20_000)}, "finish_reason": "stop"}]});
+    of_ten_tokens(Answer::json(200, whole)).await.expect("what is whole was paid for");
+}
+
+#[tokio::test]
+async fn calls_without_end_are_stopped() {
+    let call = |index: usize| json!({"index": index, "id": format!("c{index}"), "function": {"name": "look", "arguments": "{}"}});
+    let one_by_one = (0..200_000).map(|index| chunk(json!({"tool_calls": [call(index)]})).to_string());
+    let calls: Vec<_> = (0..50_000).map(call).collect();
+    let at_once = [chunk(json!({"tool_calls": calls})).to_string(), finish("tool_calls").to_string()];
+    for answer in [Answer::events(one_by_one), Answer::events(at_once)] {
+        let settings = super::settings_at("http://liar.example/v1").transport(Arc::new(answer));
+        let model = ProviderModel::new("qwen3", settings).unwrap();
+        let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Malformed, "{error}");
+        assert!(error.message.contains("more than 1024 tool calls"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_reply_is_named_and_not_asked_for_again() {
+    let packed = |status| Answer::new(status, "text/event-stream", vec!["\u{1f}\u{8b}...".into()]);
+    let error = error(packed(200).header("content-encoding", "gzip")).await;
+    assert_eq!(error.kind, ModelErrorKind::Malformed, "{error}");
+    assert!(error.message.contains("compressed (gzip)"), "{error}");
+    let refused = self::error(packed(400).header("content-encoding", "br")).await;
+    assert!(refused.message.contains("compressed (br)") && !refused.message.contains('\u{1f}'), "{refused}");
+    of_ten_tokens(hello().header("content-encoding", "identity")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_to_be_asked_for_usage_is_asked_without() {
+    let refusal = json!({"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"]}]});
+    let server = Server::start([Answer::json(422, refusal.clone()), hello()]).await;
+    for asked in [2, 3] {
+        assert_eq!(ask(&model(&server), ModelRequest::new("Hi")).await.unwrap().text(), "Hello.");
+        assert_eq!(server.asked().len(), asked, "it is remembered");
+        assert!(server.last().body.get("stream_options").is_none());
+    }
+    let keys = server.asked().into_iter().map(|request| request.headers["idempotency-key"].clone());
+    let keys: Vec<_> = keys.collect();
+    assert_ne!(keys[0], keys[1], "another body under the same key would be an error");
+    // Who refuses it in any case is not asked for ever.
+    let server = Server::start([Answer::json(422, refusal)]).await;
+    let error = ask(&model(&server), ModelRequest::new("Hi")).await.unwrap_err();
+    assert_eq!((error.kind, server.asked().len()), (ModelErrorKind::InvalidRequest, 2), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_without_tools_is_told_with_what_to_do() {
+    for words in ["llama2 does not support tools", "\"auto\" tool choice requires --enable-auto-tool-choice"]
+    {
+        let error = error(Answer::json(400, json!({"error": {"message": words}}))).await;
+        assert!(error.message.contains("`TOOLS none`"), "{error}");
     }
 }
 

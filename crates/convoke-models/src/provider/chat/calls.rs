@@ -10,6 +10,7 @@ use convoke_core::{ModelError, ModelErrorKind, ReplyDelta};
 use serde_json::Value;
 
 use super::common::text;
+use crate::provider::reply_size::MOST_CALLS;
 
 /// The calls of one reply.
 #[derive(Debug, Default)]
@@ -43,6 +44,10 @@ impl Calls {
             Some(Value::Null) | None => String::new(),
             Some(value) => value.to_string(),
         };
+        // The reply is stopped once it has been told of so many.
+        if self.calls.len() > MOST_CALLS {
+            return;
+        }
         let index = self.position(number, id, name, &arguments).unwrap_or_else(|| {
             self.calls.push(PartialCall { number, ..PartialCall::default() });
             self.calls.len() - 1

@@ -12,7 +12,7 @@ pub(super) fn read(value: &Value, status: Option<StatusCode>) -> Option<ModelErr
     let advice = if is_unknown {
         format!("; run `ollama pull {}`", quoted(said).unwrap_or("NAME"))
     } else if says("does not support tools") {
-        "; ask it without tools, or use another model".to_owned()
+        String::new()
     } else if says("does not support thinking") {
         "; leave `reasoning` unset, or use another model".to_owned()
     } else if says("context length") || says("context size") {
