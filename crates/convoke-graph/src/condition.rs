@@ -103,16 +103,12 @@ impl Condition {
     /// # Errors
     /// If that cannot be said.
     pub fn holds(&self, board: &Board, iterations: u64) -> Result<bool, ConditionError> {
-        let iterations = Value::from(i64::try_from(iterations).unwrap_or(i64::MAX));
-        let outcome = self.expression.truth(&|name| variable(board, &iterations, name));
-        outcome.map(|outcome| outcome.value).map_err(|error| self.undecided(error))
+        self.truth(board, iterations).map(|outcome| outcome.value)
     }
 
     /// Like [`holds`](Self::holds), within a node.
     pub(crate) async fn decided(&self, board: &Board, iterations: u64) -> Result<bool, ConditionError> {
-        let iterations = Value::from(i64::try_from(iterations).unwrap_or(i64::MAX));
-        let outcome = self.expression.truth(&|name| variable(board, &iterations, name));
-        let Outcome { value, work, .. } = outcome.map_err(|error| self.undecided(error))?;
+        let Outcome { value, work, .. } = self.truth(board, iterations)?;
         give_way(work).await;
         Ok(value)
     }
@@ -124,6 +120,12 @@ impl Condition {
         let Outcome { value, work, .. } = outcome.map_err(|error| self.undecided(error))?;
         give_way(work).await;
         Ok(value)
+    }
+
+    fn truth(&self, board: &Board, iterations: u64) -> Result<Outcome<bool>, ConditionError> {
+        let iterations = Value::from(i64::try_from(iterations).unwrap_or(i64::MAX));
+        let outcome = self.expression.truth(&|name| variable(board, &iterations, name));
+        outcome.map_err(|error| self.undecided(error))
     }
 
     fn undecided(&self, error: EvaluationError) -> ConditionError {

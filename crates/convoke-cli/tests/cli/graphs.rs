@@ -500,6 +500,27 @@ fn a_policy_that_rules_fetching_out_is_named_with_what_to_write() {
 }
 
 #[test]
+fn a_run_that_is_done_asks_nobody_about_a_command_that_another_branch_ended() {
+    let place = Place::empty();
+    place.write(
+        "race.graph.yaml",
+        "name: race\nentry: start\nnodes:\n\
+         - {id: start, type: passthrough}\n\
+         - {id: quick, type: tool, config: {tool: bash, arguments: {command: sleep 1}, output_key: a}, cancels: [slow]}\n\
+         - {id: slow, type: tool, config: {tool: bash, arguments: {command: sleep 30}, output_key: b}}\n\
+         - {id: join, type: answer}\n\
+         edges:\n\
+         - {from: start, to: quick}\n- {from: start, to: slow}\n\
+         - {from: quick, to: join}\n- {from: slow, to: join}\n",
+    );
+    let ran = place.convoke(&["run", "race.graph.yaml", "--id", "race-1", "--no-input"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let shown = stdout(&place.convoke(&["show", "race-1"]));
+    assert!(shown.contains("it may have acted; the run went on without it, and is done"), "{shown}");
+    assert!(!shown.contains("when the run is resumed"), "{shown}");
+}
+
+#[test]
 fn what_another_branch_ended_is_drawn_and_shown_as_that() {
     let place = Place::empty();
     place.write(

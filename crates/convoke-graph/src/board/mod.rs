@@ -15,7 +15,7 @@ mod size;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::{Message, Role, Transcript, Usage, sort_keys};
+use convoke_core::{Message, Transcript, Usage, sort_keys};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -333,14 +333,6 @@ impl Board {
         for (part, reason) in parts {
             self.note_cut_short(&format!("{within}{part}"), Some(reason.clone()));
         }
-    }
-
-    /// The last text that an assistant said in the main channel, if any is not empty.
-    #[must_use]
-    pub fn last_answer(&self) -> Option<String> {
-        let said = self.channel(MAIN_CHANNEL);
-        let texts = said.iter().rev().filter(|message| message.role == Role::Assistant).map(Message::text);
-        texts.into_iter().find(|text| !text.is_empty())
     }
 
     /// The variables as one object, for templates and scripts.

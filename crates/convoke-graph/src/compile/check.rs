@@ -82,7 +82,7 @@ pub(super) fn node(
             let shape = shapes.entry(node.kind.clone()).or_insert_with(|| Shape::new(kind.schema()));
             let schema = &shape.schema;
             let config = shape::coerced(schema, config.clone());
-            shape::check(shape, &config, &format!("{path}/config"), findings);
+            shape::check(shape, &config, &format!("{path}/config"), shape::REFERENCES, findings);
             expressions(schema, schema, &config, &format!("{path}/config"), findings);
             for (within, problem) in kind.problems(&config) {
                 findings.push(Finding::error("wrong-value", format!("{path}/config{within}"), problem));
@@ -106,7 +106,7 @@ pub(super) fn node(
         findings.push(Finding::error(code, format!("{path}/config{}", error.field), error.to_string()));
     }
     if let Some(name) = node.config.get("graph").and_then(Value::as_str)
-        && node.kind == "graph"
+        && ["graph", "iteration"].contains(&&*node.kind)
         && !graph.graphs.contains_key(name)
     {
         let message = format!("there is no graph `{name}` under `graphs`");

@@ -111,7 +111,7 @@ pub fn read_with(
     let mut findings = Vec::new();
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
     let (shape, value) = (Shape::new(convoke_agent::schema_of::<GraphDefinition>()), node.to_value());
-    shape::check(&shape, &value, "", &mut findings);
+    shape::check(&shape, &value, "", shape::NOTHING, &mut findings);
     let gaps = shape::gaps(&shape, &value);
     let graph = match GraphDefinition::deserialize(&gaps.filled(&node)) {
         Ok(definition) => {

@@ -1,12 +1,14 @@
 //! Comparing values with JSON Schemas: what is wrong, where, and what was meant.
+//!
+//! **What it must never do.** Take what cannot be read for something that was left out.
 
 use convoke_text::document::Gaps;
 use convoke_text::finding::{Finding, child};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::reference::has_references;
+use crate::reference::{has_references, shown};
 
 /// A schema that values are compared with, read once.
 pub(crate) struct Shape {
@@ -66,16 +68,39 @@ fn least(whole: &Value, schema: &Value) -> Value {
     }
 }
 
-/// Adds what is wrong with a value at `path`. What a reference will stand for is not known yet.
-pub(crate) fn check(shape: &Shape, value: &Value, path: &str, findings: &mut Vec<Finding>) {
+/// Whether a value is a text that becomes another value later.
+pub(crate) type IsLater = fn(&Value) -> bool;
+
+/// What a reference in a configuration will stand for is not known yet.
+pub(crate) const REFERENCES: IsLater = |value| value.is_string() && has_references(value);
+
+/// Elsewhere a value is what it is.
+pub(crate) const NOTHING: IsLater = |_| false;
+
+/// Adds what is wrong with a value at `path`, but for what becomes another value later.
+pub(crate) fn check(
+    shape: &Shape,
+    value: &Value,
+    path: &str,
+    is_later: IsLater,
+    findings: &mut Vec<Finding>,
+) {
     let Shape { schema, validator } = shape;
     for error in validator.iter().flat_map(|validator| validator.iter_errors(value)) {
         let within = error.instance_path().as_str();
-        if value.pointer(within).is_some_and(|value| value.is_string() && has_references(value)) {
+        if value.pointer(within).is_some_and(is_later) {
             continue;
         }
         let place = format!("{path}{within}");
         match error.kind() {
+            // What has no fields at all says so of what it is given, and not what that is called.
+            ValidationErrorKind::FalseSchema => {
+                for name in value.pointer(within).and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+                    let message = format!("there is no field `{name}` here");
+                    let finding = Finding::error("unknown-field", child(&place, name), message);
+                    findings.extend((!findings.contains(&finding)).then_some(finding));
+                }
+            }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 let owner = error.schema_path().as_str().rsplit_once('/').map_or("", |(owner, _)| owner);
                 let known = schema.pointer(&format!("{owner}/properties")).and_then(Value::as_object);
@@ -105,7 +130,11 @@ pub(crate) fn check(shape: &Shape, value: &Value, path: &str, findings: &mut Vec
                     }
                     None => {
                         let message: String = error.to_string().chars().take(200).collect();
-                        Finding::error("wrong-value", place, message)
+                        let finding = Finding::error("wrong-value", place, message);
+                        match written.is_some_and(|written| written.contains("${")) {
+                            true => finding.help("variables are referred to within a node's `config` only"),
+                            false => finding,
+                        }
                     }
                 });
             }
@@ -126,15 +155,10 @@ fn words(alternatives: &Value) -> Vec<&str> {
 
 /// Texts that stand where numbers or booleans are wanted become those.
 pub(crate) fn coerced(schema: &Value, mut config: Value) -> Value {
-    let Some(fields) = config.as_object_mut() else { return config };
-    for (name, value) in fields.iter_mut() {
-        let wanted = |kind: &str| match &schema["properties"][name.as_str()]["type"] {
-            Value::String(one) => one == kind,
-            Value::Array(several) => several.iter().any(|one| one == kind),
-            _ => false,
-        };
+    for (name, value) in config.as_object_mut().into_iter().flatten() {
+        let field = &schema["properties"][name.as_str()];
         let Some(text) = value.as_str() else { continue };
-        if wanted("string") || !(wanted("number") || wanted("integer") || wanted("boolean")) {
+        if wants(field, "string") || !["number", "integer", "boolean"].iter().any(|kind| wants(field, kind)) {
             continue;
         }
         if let Ok(meant) = serde_json::from_str::<Value>(text)
@@ -144,4 +168,35 @@ pub(crate) fn coerced(schema: &Value, mut config: Value) -> Value {
         }
     }
     config
+}
+
+/// What references came to, as the texts that are wanted where they stand: written as within a text.
+pub(crate) fn with_texts(whole: &Value, schema: &Value, value: Value) -> Value {
+    let named = schema["$ref"].as_str().and_then(|name| whole.pointer(name.trim_start_matches('#')));
+    let schema = named.unwrap_or(schema);
+    match value {
+        Value::String(_) => value,
+        Value::Null if wants(schema, "null") => value,
+        other if wants(schema, "string") => Value::String(shown(&other)),
+        Value::Array(items) => {
+            items.into_iter().map(|item| with_texts(whole, &schema["items"], item)).collect()
+        }
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| {
+                let value = with_texts(whole, &schema["properties"][&name], value);
+                (name, value)
+            })
+            .collect(),
+        other => other,
+    }
+}
+
+/// Whether a schema takes values of a kind.
+fn wants(schema: &Value, kind: &str) -> bool {
+    match &schema["type"] {
+        Value::String(one) => one == kind,
+        Value::Array(several) => several.iter().any(|one| one == kind),
+        _ => false,
+    }
 }

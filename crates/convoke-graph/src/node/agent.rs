@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use convoke_agent::Agent;
-use convoke_core::{BoxFuture, Error, Message, ModelParams, Nature, Transcript};
+use convoke_core::{Error, Message, ModelParams, Nature, Transcript};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ports::output;
+use super::ports::{output, response};
 use super::{GraphEquipment, NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::board::MAIN_CHANNEL;
 
@@ -38,10 +38,6 @@ pub(super) struct AgentConfig {
     output_key: String,
 }
 
-fn response() -> String {
-    "response".to_owned()
-}
-
 impl Typed for AgentNode {
     const NAME: &'static str = "agent";
     const NATURE: Nature = Nature::Composite;
@@ -57,34 +53,32 @@ impl Typed for AgentNode {
         Ok(Self(Arc::clone(site.equipment)))
     }
 
-    fn run<'a>(&'a self, config: AgentConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let mut params = ModelParams::default();
-            params.temperature = config.temperature;
-            let tools = self.0.tools_named(&config.tool_names).map_err(Error::permanent)?;
-            let mut agent = Agent::builder(call.id)
-                .shared_model(self.0.model_for(call.scope, config.model.as_deref())?)
-                .params(params)
-                .tools(tools);
-            if !config.system_prompt.is_empty() {
-                agent = agent.system(config.system_prompt);
-            }
-            if config.max_turns.is_some() {
-                agent = agent.max_turns(config.max_turns);
-            }
-            let messages = match &config.prompt {
-                Some(prompt) => Transcript::from(prompt.as_str()),
-                None => call.board.channel(MAIN_CHANNEL),
-            };
-            let result = agent.build()?.run(call.scope, messages).await?;
-            call.board.add_usage(result.usage);
-            // Whoever has tools may have wanted more than the one turn that was left.
-            let is_enough = result.is_unhindered() && config.tool_names.is_empty();
-            call.board.note_cut_short(call.id, result.cut_short().filter(|_| !is_enough));
-            if config.prompt.is_none() {
-                call.board.push(MAIN_CHANNEL, Message::assistant(result.text()))?;
-            }
-            Ok(call.board.set(&config.output_key, result.text())?)
-        })
+    async fn run(&self, config: AgentConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let mut params = ModelParams::default();
+        params.temperature = config.temperature;
+        let tools = self.0.tools_named(&config.tool_names).map_err(Error::permanent)?;
+        let mut agent = Agent::builder(call.id)
+            .shared_model(self.0.model_for(call.scope, config.model.as_deref())?)
+            .params(params)
+            .tools(tools);
+        if !config.system_prompt.is_empty() {
+            agent = agent.system(config.system_prompt);
+        }
+        if config.max_turns.is_some() {
+            agent = agent.max_turns(config.max_turns);
+        }
+        let messages = match &config.prompt {
+            Some(prompt) => Transcript::from(prompt.as_str()),
+            None => call.board.channel(MAIN_CHANNEL),
+        };
+        let result = agent.build()?.run(call.scope, messages).await?;
+        call.board.add_usage(result.usage);
+        // Whoever has tools may have wanted more than the one turn that was left.
+        let is_enough = result.is_unhindered() && config.tool_names.is_empty();
+        call.board.note_cut_short(call.id, result.cut_short().filter(|_| !is_enough));
+        if config.prompt.is_none() {
+            call.board.push(MAIN_CHANNEL, Message::assistant(result.text()))?;
+        }
+        Ok(call.board.set(&config.output_key, result.text())?)
     }
 }

@@ -1,6 +1,6 @@
 //! The `approval` node: a person decides.
 
-use convoke_core::{BoxFuture, Decision, Error, Nature, Question};
+use convoke_core::{Decision, Error, Nature, Question};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -44,26 +44,24 @@ impl Typed for Approval {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, config: ApprovalConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let request = json!({"prompt": config.prompt, "node_id": call.id});
-            call.board.set("approval_status", "pending")?;
-            call.board.set("approval_request", request)?;
-            call.board.put(INTERRUPTED_NODE, call.id);
-            let question = Question::approval(config.prompt).about(config.subject);
-            let answer = call.scope.ask(question).await?;
-            let (status, said) = match answer.decision {
-                Decision::Approve => ("approved", String::new()),
-                Decision::Revise { text } => ("revise", text),
-                Decision::Reject { reason } => ("rejected", reason),
-                other => return Err(Error::permanent(format!("{other:?} is not an approval"))),
-            };
-            call.board.take(INTERRUPTED_NODE);
-            call.board.set("approval_status", status)?;
-            let mut approvals: Map<String, Value> = call.board.typed(APPROVALS).unwrap_or_default();
-            approvals.insert(call.id.to_owned(), json!({"status": status, "comment": said}));
-            call.board.set(APPROVALS, approvals)?;
-            Ok(call.board.set("approval_comment", said)?)
-        })
+    async fn run(&self, config: ApprovalConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let request = json!({"prompt": config.prompt, "node_id": call.id});
+        call.board.set("approval_status", "pending")?;
+        call.board.set("approval_request", request)?;
+        call.board.put(INTERRUPTED_NODE, call.id);
+        let question = Question::approval(config.prompt).about(config.subject);
+        let answer = call.scope.ask(question).await?;
+        let (status, said) = match answer.decision {
+            Decision::Approve => ("approved", String::new()),
+            Decision::Revise { text } => ("revise", text),
+            Decision::Reject { reason } => ("rejected", reason),
+            other => return Err(Error::permanent(format!("{other:?} is not an approval"))),
+        };
+        call.board.take(INTERRUPTED_NODE);
+        call.board.set("approval_status", status)?;
+        let mut approvals: Map<String, Value> = call.board.typed(APPROVALS).unwrap_or_default();
+        approvals.insert(call.id.to_owned(), json!({"status": status, "comment": said}));
+        call.board.set(APPROVALS, approvals)?;
+        Ok(call.board.set("approval_comment", said)?)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Category, Error};
+use convoke_core::{Category, Error};
 use convoke_steps::{StepsError, ToolStep};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -70,12 +70,10 @@ impl Typed for ToolNode {
         Ok(Self(Arc::clone(site.equipment)))
     }
 
-    fn run<'a>(&'a self, config: ToolConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let said = called(&self.0, &mut call, &config.tool, Value::Object(config.arguments)).await?;
-            let value = if config.json { json_of(&config.tool, &said)? } else { Value::String(said) };
-            Ok(call.board.set(&config.output_key, value)?)
-        })
+    async fn run(&self, config: ToolConfig, mut call: NodeCall<'_>) -> Result<(), Error> {
+        let said = called(&self.0, &mut call, &config.tool, Value::Object(config.arguments)).await?;
+        let value = if config.json { json_of(&config.tool, &said)? } else { Value::String(said) };
+        Ok(call.board.set(&config.output_key, value)?)
     }
 }
 
@@ -119,11 +117,9 @@ impl Typed for Http {
         Ok(Self(Arc::clone(site.equipment)))
     }
 
-    fn run<'a>(&'a self, config: HttpConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let said = called(&self.0, &mut call, FETCH, json!({"url": config.url})).await?;
-            Ok(call.board.set(&config.output_key, said)?)
-        })
+    async fn run(&self, config: HttpConfig, mut call: NodeCall<'_>) -> Result<(), Error> {
+        let said = called(&self.0, &mut call, FETCH, json!({"url": config.url})).await?;
+        Ok(call.board.set(&config.output_key, said)?)
     }
 }
 
@@ -156,36 +152,34 @@ impl Typed for Gate {
         Ok(Self(Arc::clone(site.equipment)))
     }
 
-    fn run<'a>(&'a self, config: GateConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let (mut output, mut failed) = (String::new(), None);
-            for command in config.commands {
-                match called(&self.0, &mut call, SHELL, json!({"command": command})).await {
-                    Ok(said) => add(&mut output, &said),
-                    Err(error) if error.passes(call.scope.path()) => return Err(error),
-                    // It says nothing about what is checked, and another time it may go well.
-                    Err(error) if error.category() == Category::Transient => return Err(error),
-                    Err(error) => {
-                        match error.downcast_ref::<StepsError>() {
-                            Some(StepsError::ToolFailed { content, .. }) => add(&mut output, content),
-                            _ => add(&mut output, &error.to_string()),
-                        }
-                        failed = Some(command);
-                        break;
+    async fn run(&self, config: GateConfig, mut call: NodeCall<'_>) -> Result<(), Error> {
+        let (mut output, mut failed) = (String::new(), None);
+        for command in config.commands {
+            match called(&self.0, &mut call, SHELL, json!({"command": command})).await {
+                Ok(said) => add(&mut output, &said),
+                Err(error) if error.passes(call.scope.path()) => return Err(error),
+                // It says nothing about what is checked, and another time it may go well.
+                Err(error) if error.category() == Category::Transient => return Err(error),
+                Err(error) => {
+                    match error.downcast_ref::<StepsError>() {
+                        Some(StepsError::ToolFailed { content, .. }) => add(&mut output, content),
+                        _ => add(&mut output, &error.to_string()),
                     }
+                    failed = Some(command);
+                    break;
                 }
             }
-            let result = if failed.is_some() { "fail" } else { "pass" };
-            if call.rules == Rules::Current {
-                let mut gates: Map<String, Value> = call.board.typed(GATES).unwrap_or_default();
-                let this = json!({"result": result, "output": output, "failed_command": failed});
-                gates.insert(call.id.to_owned(), this);
-                call.board.set(GATES, gates)?;
-            }
-            call.board.set("gate_result", result)?;
-            call.board.set("gate_result_output", output)?;
-            Ok(call.board.set("gate_result_failed_command", failed)?)
-        })
+        }
+        let result = if failed.is_some() { "fail" } else { "pass" };
+        if call.rules == Rules::Current {
+            let mut gates: Map<String, Value> = call.board.typed(GATES).unwrap_or_default();
+            let this = json!({"result": result, "output": output, "failed_command": failed});
+            gates.insert(call.id.to_owned(), this);
+            call.board.set(GATES, gates)?;
+        }
+        call.board.set("gate_result", result)?;
+        call.board.set("gate_result_output", output)?;
+        Ok(call.board.set("gate_result_failed_command", failed)?)
     }
 }
 
@@ -258,18 +252,16 @@ impl Typed for ContextNode {
         Ok(Self(Arc::clone(site.equipment)))
     }
 
-    fn run<'a>(&'a self, config: ContextConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            for file in config.files {
-                let said = called(&self.0, &mut call, READ, json!({"path": file.path})).await?;
-                put(call.board, file.state_key.unwrap_or(file.path), said)?;
-            }
-            for one in config.commands {
-                let said = called(&self.0, &mut call, SHELL, json!({"command": one.command})).await?;
-                put(call.board, one.state_key.unwrap_or(one.command), said)?;
-            }
-            Ok(())
-        })
+    async fn run(&self, config: ContextConfig, mut call: NodeCall<'_>) -> Result<(), Error> {
+        for file in config.files {
+            let said = called(&self.0, &mut call, READ, json!({"path": file.path})).await?;
+            put(call.board, file.state_key.unwrap_or(file.path), said)?;
+        }
+        for one in config.commands {
+            let said = called(&self.0, &mut call, SHELL, json!({"command": one.command})).await?;
+            put(call.board, one.state_key.unwrap_or(one.command), said)?;
+        }
+        Ok(())
     }
 }
 

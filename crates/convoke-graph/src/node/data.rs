@@ -1,6 +1,6 @@
 //! Nodes that move data about on the board: `template`, `answer`, `assigner`, `aggregator`.
 
-use convoke_core::{BoxFuture, Error, EventKind};
+use convoke_core::{Error, EventKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -40,11 +40,9 @@ impl Typed for Template {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, config: TemplateConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let text = written(&config.template, &call, &config.output_key).await?;
-            Ok(call.board.set(&config.output_key, text)?)
-        })
+    async fn run(&self, config: TemplateConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let text = written(&config.template, &call, &config.output_key).await?;
+        Ok(call.board.set(&config.output_key, text)?)
     }
 }
 
@@ -95,22 +93,20 @@ impl Typed for AnswerNode {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, config: AnswerConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let text = if config.template.is_empty() {
-                fits(&config.keys, call.board, "answer")?;
-                let values = config.keys.iter().filter_map(|key| at(call.board, key)).map(shown);
-                values.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-            } else {
-                written(&config.template, &call, "answer").await?
-            };
-            call.board.set("answer", text.clone())?;
-            if config.stream {
-                let (name, value) = ("graph.answer".to_owned(), Value::String(text));
-                call.scope.emit(EventKind::Custom { name, value }).await;
-            }
-            Ok(())
-        })
+    async fn run(&self, config: AnswerConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let text = if config.template.is_empty() {
+            fits(&config.keys, call.board, "answer")?;
+            let values = config.keys.iter().filter_map(|key| at(call.board, key)).map(shown);
+            values.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+        } else {
+            written(&config.template, &call, "answer").await?
+        };
+        call.board.set("answer", text.clone())?;
+        if config.stream {
+            let (name, value) = ("graph.answer".to_owned(), Value::String(text));
+            call.scope.emit(EventKind::Custom { name, value }).await;
+        }
+        Ok(())
     }
 }
 
@@ -173,47 +169,45 @@ impl Typed for Assigner {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, config: AssignerConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            for one in config.assignments {
-                let found = one.source.as_deref().and_then(|source| at(call.board, source)).cloned();
-                let value = match (found, one.value, one.expression, one.source) {
-                    (Some(found), ..) => found,
-                    (None, Some(value), ..) => value,
-                    (None, None, Some(expression), _) => {
-                        Condition::expression(&expression)?.value(call.board, call.iterations).await?
-                    }
-                    (None, None, None, Some(source)) => {
-                        return Err(GraphFault::error(format!(
-                            "`{}` gets the value of `{source}`, which is not on the board: write a `value` beside the `source` for when \
-                             there is none",
-                            one.target
-                        )));
-                    }
-                    // Definitions without any are refused.
-                    (None, None, None, None) => Value::Null,
-                };
-                let (first, rest) = one.target.split_once('.').unwrap_or((&one.target, ""));
-                if one.target.split('.').count() > DEEPEST {
-                    return Err(BoardError::TooDeep { key: first.to_owned() }.into());
+    async fn run(&self, config: AssignerConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        for one in config.assignments {
+            let found = one.source.as_deref().and_then(|source| at(call.board, source)).cloned();
+            let value = match (found, one.value, one.expression, one.source) {
+                (Some(found), ..) => found,
+                (None, Some(value), ..) => value,
+                (None, None, Some(expression), _) => {
+                    Condition::expression(&expression)?.value(call.board, call.iterations).await?
                 }
-                if one.target.split('.').any(str::is_empty) {
-                    return Err(GraphFault::error(wrong_target(&one.target)));
+                (None, None, None, Some(source)) => {
+                    return Err(GraphFault::error(format!(
+                        "`{}` gets the value of `{source}`, which is not on the board: write a `value` beside the `source` for when \
+                         there is none",
+                        one.target
+                    )));
                 }
-                let whole = match rest {
-                    "" => value,
-                    rest => {
-                        let mut whole = call.board.get(first).cloned().unwrap_or_default();
-                        put(&mut whole, rest, value).map_err(|problem| {
-                            GraphFault::error(format!("`{}` is not written: {problem}", one.target))
-                        })?;
-                        whole
-                    }
-                };
-                call.board.set(first, whole)?;
+                // Definitions without any are refused.
+                (None, None, None, None) => Value::Null,
+            };
+            let (first, rest) = one.target.split_once('.').unwrap_or((&one.target, ""));
+            if one.target.split('.').count() > DEEPEST {
+                return Err(BoardError::TooDeep { key: first.to_owned() }.into());
             }
-            Ok(())
-        })
+            if one.target.split('.').any(str::is_empty) {
+                return Err(GraphFault::error(wrong_target(&one.target)));
+            }
+            let whole = match rest {
+                "" => value,
+                rest => {
+                    let mut whole = call.board.get(first).cloned().unwrap_or_default();
+                    put(&mut whole, rest, value).map_err(|problem| {
+                        GraphFault::error(format!("`{}` is not written: {problem}", one.target))
+                    })?;
+                    whole
+                }
+            };
+            call.board.set(first, whole)?;
+        }
+        Ok(())
     }
 }
 
@@ -313,22 +307,20 @@ impl Typed for Aggregator {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, config: AggregatorConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            fits(&config.input_keys, call.board, &config.output_key)?;
-            let found = || config.input_keys.iter().filter_map(|key| at(call.board, key));
-            let value = match config.mode {
-                AggregateMode::Array => found().cloned().collect(),
-                AggregateMode::Concat => {
-                    Value::String(found().map(shown).collect::<Vec<_>>().join(&config.separator))
-                }
-                AggregateMode::Map => {
-                    let value = |key: &String| at(call.board, key).cloned().unwrap_or_default();
-                    config.input_keys.iter().map(|key| (key.clone(), value(key))).collect()
-                }
-                AggregateMode::Last => found().next_back().cloned().unwrap_or_default(),
-            };
-            Ok(call.board.set(&config.output_key, value)?)
-        })
+    async fn run(&self, config: AggregatorConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        fits(&config.input_keys, call.board, &config.output_key)?;
+        let found = || config.input_keys.iter().filter_map(|key| at(call.board, key));
+        let value = match config.mode {
+            AggregateMode::Array => found().cloned().collect(),
+            AggregateMode::Concat => {
+                Value::String(found().map(shown).collect::<Vec<_>>().join(&config.separator))
+            }
+            AggregateMode::Map => {
+                let value = |key: &String| at(call.board, key).cloned().unwrap_or_default();
+                config.input_keys.iter().map(|key| (key.clone(), value(key))).collect()
+            }
+            AggregateMode::Last => found().next_back().cloned().unwrap_or_default(),
+        };
+        Ok(call.board.set(&config.output_key, value)?)
     }
 }

@@ -46,17 +46,15 @@ impl Typed for IfElse {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, config: IfElseConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let mut result = "else".to_owned();
-            for (index, one) in config.conditions.iter().enumerate() {
-                if holds(&one.expression, &call).await? {
-                    result = if index == 0 { "if".to_owned() } else { format!("elif_{index}") };
-                    break;
-                }
+    async fn run(&self, config: IfElseConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let mut result = "else".to_owned();
+        for (index, one) in config.conditions.iter().enumerate() {
+            if holds(&one.expression, &call).await? {
+                result = if index == 0 { "if".to_owned() } else { format!("elif_{index}") };
+                break;
             }
-            Ok(call.board.set("branch_result", result)?)
-        })
+        }
+        Ok(call.board.set("branch_result", result)?)
     }
 }
 
@@ -92,21 +90,19 @@ impl Typed for Router {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, config: RouterConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let mut target = None;
-            for route in &config.routes {
-                if let Some(condition) = &route.condition
-                    && holds(condition, &call).await?
-                {
-                    target = Some(route);
-                    break;
-                }
+    async fn run(&self, config: RouterConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let mut target = None;
+        for route in &config.routes {
+            if let Some(condition) = &route.condition
+                && holds(condition, &call).await?
+            {
+                target = Some(route);
+                break;
             }
-            let otherwise = || config.routes.iter().find(|route| route.condition.is_none());
-            let target = target.or_else(otherwise).map_or("", |route| &route.target);
-            Ok(call.board.set("route_target", target)?)
-        })
+        }
+        let otherwise = || config.routes.iter().find(|route| route.condition.is_none());
+        let target = target.or_else(otherwise).map_or("", |route| &route.target);
+        Ok(call.board.set("route_target", target)?)
     }
 }
 
@@ -158,36 +154,34 @@ impl Typed for LoopGuard {
         Ok(Self { within: site.guards_within.iter().map(|guard| counter_of(guard)).collect() })
     }
 
-    fn run<'a>(&'a self, config: LoopGuardConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            // The counter that nobody named is the engine's, and every guard has its own.
-            let key = match config.counter_key.as_str() {
-                "__loop_count" => counter_of(call.id),
-                named => {
-                    crate::board::allowed(named)?;
-                    named.to_owned()
-                }
-            };
-            let counted = match call.board.get(&key) {
-                None | Some(Value::Null) => 0,
-                Some(value) => value.as_u64().ok_or_else(|| {
-                    GraphFault::error(format!(
-                        "loopguard `{}` counts in `{key}`, which holds {}: name another variable as `counter_key`",
-                        call.id,
-                        kind(value)
-                    ))
-                })?,
-            };
-            let count = counted.saturating_add(1);
-            call.board.put(&key, count);
-            if call.rules != Rules::Earlier {
-                self.within.iter().for_each(|counter| {
-                    call.board.take(counter);
-                });
+    async fn run(&self, config: LoopGuardConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        // The counter that nobody named is the engine's, and every guard has its own.
+        let key = match config.counter_key.as_str() {
+            "__loop_count" => counter_of(call.id),
+            named => {
+                crate::board::allowed(named)?;
+                named.to_owned()
             }
-            call.board.set("loop_count", count)?;
-            Ok(call.board.set("loop_count_exceeded", count >= config.max_count)?)
-        })
+        };
+        let counted = match call.board.get(&key) {
+            None | Some(Value::Null) => 0,
+            Some(value) => value.as_u64().ok_or_else(|| {
+                GraphFault::error(format!(
+                    "loopguard `{}` counts in `{key}`, which holds {}: name another variable as `counter_key`",
+                    call.id,
+                    kind(value)
+                ))
+            })?,
+        };
+        let count = counted.saturating_add(1);
+        call.board.put(&key, count);
+        if call.rules != Rules::Earlier {
+            self.within.iter().for_each(|counter| {
+                call.board.take(counter);
+            });
+        }
+        call.board.set("loop_count", count)?;
+        Ok(call.board.set("loop_count_exceeded", count >= config.max_count)?)
     }
 }
 
@@ -237,7 +231,7 @@ impl Typed for PassThrough {
         Ok(Self)
     }
 
-    fn run<'a>(&'a self, _: Nothing, _: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async { Ok(()) })
+    async fn run(&self, _: Nothing, _: NodeCall<'_>) -> Result<(), Error> {
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Passage, Retriever};
+use convoke_core::{Error, Passage, Retriever};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,16 +56,14 @@ impl Typed for Knowledge {
         }
     }
 
-    fn run<'a>(&'a self, config: KnowledgeConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let asked = || call.board.get(QUERY).map(shown).unwrap_or_default();
-            let query = config.query.unwrap_or_else(asked);
-            let retriever = self.retriever(&config.dataset).map_err(Error::permanent)?;
-            let search = json!({"query": query, "dataset": config.dataset, "top_k": config.top_k});
-            let effect = call.scope.custom("knowledge").request(&search).repeatable();
-            let found: Vec<Passage> = effect.perform(|_| retriever.retrieve(&query, config.top_k)).await?;
-            Ok(call.board.set(&config.output_key, serde_json::to_value(found)?)?)
-        })
+    async fn run(&self, config: KnowledgeConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let asked = || call.board.get(QUERY).map(shown).unwrap_or_default();
+        let query = config.query.unwrap_or_else(asked);
+        let retriever = self.retriever(&config.dataset).map_err(Error::permanent)?;
+        let search = json!({"query": query, "dataset": config.dataset, "top_k": config.top_k});
+        let effect = call.scope.custom("knowledge").request(&search).repeatable();
+        let found: Vec<Passage> = effect.perform(|_| retriever.retrieve(&query, config.top_k)).await?;
+        Ok(call.board.set(&config.output_key, serde_json::to_value(found)?)?)
     }
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{
-    BoxFuture, Error, EventKind, Message, ModelReply, ModelRequest, ReasoningEffort, Role, Scope, ToolCall,
-    ToolResult, Toolset, Transcript, Visibility,
+    Error, EventKind, Message, ModelReply, ModelRequest, ReasoningEffort, Role, Scope, ToolCall, ToolResult,
+    Toolset, Transcript, Visibility,
 };
 use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ports::output;
+use super::ports::{output, response};
 use super::{GraphEquipment, NodeCall, NodeSite, Port, PortType, Ports, Typed};
 use crate::Board;
 use crate::board::{MAIN_CHANNEL, TOOL_CALLS};
@@ -61,10 +61,6 @@ pub(super) struct LlmConfig {
     tool_names: Vec<String>,
 }
 
-fn response() -> String {
-    "response".to_owned()
-}
-
 fn messages() -> String {
     "messages".to_owned()
 }
@@ -98,8 +94,8 @@ impl Typed for Llm {
         Ok(Self(Arc::clone(site.equipment)))
     }
 
-    fn run<'a>(&'a self, config: LlmConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(self.ask(config, call))
+    async fn run(&self, config: LlmConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        self.ask(config, call).await
     }
 }
 

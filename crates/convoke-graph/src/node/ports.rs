@@ -127,3 +127,8 @@ pub(crate) fn output(config: &Value, field: &str, usual: &str, kind: PortType) -
         Some(None) => Ports::unknown(),
     }
 }
+
+/// The variable that answers go to unless said otherwise.
+pub(super) fn response() -> String {
+    "response".to_owned()
+}

@@ -20,7 +20,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use convoke_core::{BoxFuture, Error};
+use convoke_core::Error;
 use convoke_text::document::Node;
 use convoke_text::finding::Finding;
 use schemars::JsonSchema;
@@ -66,8 +66,8 @@ impl Typed for Script {
         Engine::new().map(Self)
     }
 
-    fn run<'a>(&'a self, config: ScriptConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move { self.0.run(config.source, config.config, call.board, &[]).await.map(drop) })
+    async fn run(&self, config: ScriptConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        self.0.run(config.source, config.config, call.board, &[]).await.map(drop)
     }
 }
 
@@ -164,7 +164,11 @@ impl Engine {
         });
         let made =
             done.await.map_err(Error::failed)?.map_err(|problem| Error::permanent(bounded(&problem)))?;
-        let made: Made = serde_json::from_str(&made)?;
+        let made: Made = serde_json::from_str(&made).map_err(|error| {
+            GraphFault::error(format!(
+                "the script failed: what it set is not written as it is, since it gives all objects another `toJSON`: {error}"
+            ))
+        })?;
         if let Some(fault) = made.fault {
             return Err(GraphFault::error(format!("the script failed: {}", bounded(&fault))));
         }

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Nature, SharedStep};
+use convoke_core::{Error, Nature, SharedStep};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::intake::Intake;
-use super::ports::output;
+use super::ports::{output, response};
 use super::script::Engine;
 use super::{NodeCall, NodeSite, PortType, Ports, Typed};
 use crate::{Board, Graph, GraphFault};
@@ -48,10 +48,6 @@ pub(super) struct SubGraphConfig {
     output_key: String,
 }
 
-fn response() -> String {
-    "response".to_owned()
-}
-
 impl Typed for SubGraph {
     const NAME: &'static str = "graph";
     const NATURE: Nature = Nature::Composite;
@@ -65,18 +61,16 @@ impl Typed for SubGraph {
         graph_named(site).map(Self)
     }
 
-    fn run<'a>(&'a self, config: SubGraphConfig, mut call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let intake = Intake::of(&self.0, call.scope)?;
-            let mut inputs = config.inputs;
-            if let Intake::Declared = intake {
-                // What refers to something empty is not given, as it is not where a run begins.
-                inputs.retain(|_, value| !value.is_null());
-            }
-            let board = intake.board(&self.0, inputs)?;
-            let answer = answer_of(&self.0, board, &mut call).await?;
-            Ok(call.board.set(&config.output_key, answer)?)
-        })
+    async fn run(&self, config: SubGraphConfig, mut call: NodeCall<'_>) -> Result<(), Error> {
+        let intake = Intake::of(&self.0, call.scope)?;
+        let mut inputs = config.inputs;
+        if let Intake::Declared = intake {
+            // What refers to something empty is not given, as it is not where a run begins.
+            inputs.retain(|_, value| !value.is_null());
+        }
+        let board = intake.board(&self.0, inputs)?;
+        let answer = answer_of(&self.0, board, &mut call).await?;
+        Ok(call.board.set(&config.output_key, answer)?)
     }
 }
 
@@ -140,43 +134,42 @@ impl Typed for Iteration {
         }
     }
 
-    fn run<'a>(
-        &'a self,
-        config: IterationConfig,
-        mut call: NodeCall<'a>,
-    ) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let items: Vec<Value> = call.board.typed(&config.input_key).ok_or_else(|| {
-                GraphFault::error(format!("variable `{}` is not a list to go through", config.input_key))
-            })?;
-            let intake = match &self.0 {
-                Body::Graph(graph) if !items.is_empty() => Intake::of(graph, call.scope)?,
-                _ => Intake::AsItIs,
+    async fn run(&self, config: IterationConfig, mut call: NodeCall<'_>) -> Result<(), Error> {
+        let items: Vec<Value> = call.board.typed(&config.input_key).ok_or_else(|| {
+            GraphFault::error(format!("variable `{}` is not a list to go through", config.input_key))
+        })?;
+        let intake = match &self.0 {
+            Body::Graph(graph) if !items.is_empty() => Intake::of(graph, call.scope)?,
+            _ => Intake::AsItIs,
+        };
+        let mut results = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let at_item = |error: Error| match GraphFault::is_behind(&error) {
+                true => GraphFault::error(format!("at index {index}: {error}")),
+                false => error,
             };
-            let mut results = Vec::with_capacity(items.len());
-            for (index, item) in items.into_iter().enumerate() {
-                results.push(match &self.0 {
-                    Body::Graph(graph) => {
-                        let board = intake.board_for_item(graph, item, index)?;
-                        match answer_of(graph, board, &mut call).await {
-                            Ok(answer) => answer,
-                            Err(stop) => {
-                                // Whoever looks at a run that waits sees how far it has come.
-                                call.board.set(&config.output_key, results)?;
-                                return Err(stop);
-                            }
+            results.push(match &self.0 {
+                Body::Graph(graph) => {
+                    let board = intake.board_for_item(graph, item, index).map_err(at_item)?;
+                    match answer_of(graph, board, &mut call).await {
+                        Ok(answer) => answer,
+                        Err(stop) => {
+                            // Whoever looks at a run that waits sees how far it has come.
+                            call.board.set(&config.output_key, results)?;
+                            return Err(stop);
                         }
                     }
-                    Body::Script(engine) => {
-                        let source = config.body_script.clone().unwrap_or_default();
-                        let more = [("__iteration_item", item), ("__iteration_index", index.into())];
-                        let mut made = engine.run(source, Value::Null, call.board, &more).await?;
-                        made.remove("__iteration_result").unwrap_or_default()
-                    }
-                });
-            }
-            Ok(call.board.set(&config.output_key, results)?)
-        })
+                }
+                Body::Script(engine) => {
+                    let source = config.body_script.clone().unwrap_or_default();
+                    let more = [("__iteration_item", item), ("__iteration_index", index.into())];
+                    let made = engine.run(source, Value::Null, call.board, &more).await;
+                    let mut made = made.map_err(at_item)?;
+                    made.remove("__iteration_result").unwrap_or_default()
+                }
+            });
+        }
+        Ok(call.board.set(&config.output_key, results)?)
     }
 }
 
@@ -207,7 +200,7 @@ impl Typed for StepNode {
         step.map(Self).ok_or_else(|| format!("the program has registered no step `{name}`"))
     }
 
-    fn run<'a>(&'a self, _: StepConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move { call.scope.run(&*self.0, call.board).await })
+    async fn run(&self, _: StepConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        call.scope.run(&*self.0, call.board).await
     }
 }

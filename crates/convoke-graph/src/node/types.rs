@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use convoke_core::{BoxFuture, Error, Nature};
+use convoke_text::finding::Finding;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use super::{
     workflow,
 };
 use crate::GraphFault;
-use crate::compile::shape;
+use crate::compile::shape::{self, Shape};
 use crate::reference::has_references;
 
 /// A type of nodes.
@@ -127,7 +128,8 @@ pub(crate) trait Typed: Send + Sync + Sized + 'static {
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String>;
 
-    fn run<'a>(&'a self, config: Self::Config, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>>;
+    fn run(&self, config: Self::Config, call: NodeCall<'_>)
+    -> impl Future<Output = Result<(), Error>> + Send;
 }
 
 struct Kind<T> {
@@ -184,10 +186,25 @@ fn config_of<T: Typed>(schema: &Value, config: &Value) -> Result<T::Config, serd
 
 impl<T: Typed> Node for TypedNode<T> {
     fn run<'a>(&'a self, config: &'a Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        match self.known.clone().map_or_else(|| config_of::<T>(&self.schema, config), Ok) {
-            Ok(config) => self.node.run(config, call),
-            Err(error) => {
-                let message = format!("the configuration of node `{}` is wrong: {error}", call.id);
+        let resolved = || {
+            let config = shape::with_texts(&self.schema, &self.schema, config.clone());
+            config_of::<T>(&self.schema, &config).map_err(|error| {
+                let mut findings = Vec::new();
+                shape::check(
+                    &Shape::new(Value::clone(&self.schema)),
+                    &config,
+                    "",
+                    shape::NOTHING,
+                    &mut findings,
+                );
+                let place = |finding: Finding| format!("`{}`: {}", finding.path, finding.message);
+                findings.into_iter().next().map_or_else(|| error.to_string(), place)
+            })
+        };
+        match self.known.clone().map_or_else(resolved, Ok) {
+            Ok(config) => Box::pin(self.node.run(config, call)),
+            Err(problem) => {
+                let message = format!("the configuration of node `{}` is wrong: {problem}", call.id);
                 Box::pin(async { Err(GraphFault::error(message)) })
             }
         }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::ports::output;
+use super::ports::{output, response};
 use super::{NodeCall, NodeSite, PortType, Ports, Typed};
 
 /// A workflow that runs as part of a graph: its steps are below the node, in the same journal.
@@ -53,10 +53,6 @@ pub(super) struct WorkflowConfig {
     output_key: String,
 }
 
-fn response() -> String {
-    "response".to_owned()
-}
-
 impl Typed for WorkflowNode {
     const NAME: &'static str = "workflow";
     const NATURE: Nature = Nature::Composite;
@@ -73,11 +69,9 @@ impl Typed for WorkflowNode {
         source(name).map(Self)
     }
 
-    fn run<'a>(&'a self, config: WorkflowConfig, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let result = self.0.run(call.scope, config.inputs).await?;
-            call.board.note_cut_short_within(call.id, &result.cut_short);
-            Ok(call.board.set(&config.output_key, result.value)?)
-        })
+    async fn run(&self, config: WorkflowConfig, call: NodeCall<'_>) -> Result<(), Error> {
+        let result = self.0.run(call.scope, config.inputs).await?;
+        call.board.note_cut_short_within(call.id, &result.cut_short);
+        Ok(call.board.set(&config.output_key, result.value)?)
     }
 }

@@ -285,7 +285,7 @@ impl<'a> Schedule<'a> {
             self.taken.leave(node);
             return Ok(());
         }
-        let iterations = token.iterations();
+        let iterations = token.steps;
         // The only path's board is handed over where nobody will ask what it was before: a board that nobody else has is changed in
         // place. Whatever becomes of the node, the board that it leaves is the one that counts.
         let board = match is_alone && self.graph.compiled.nodes[node].edges.len() < 2 {

@@ -21,7 +21,7 @@ pub(super) struct Token {
     pub(super) lineage: Lineage,
     /// How far the nodes had come that it comes from; nothing at the beginning.
     pub(super) moment: Option<Moment>,
-    /// How many nodes ran before this was the only path.
+    /// How many nodes ran on the way here.
     pub(super) steps: u64,
 }
 
@@ -31,14 +31,8 @@ impl Token {
         Self { board, history, branch, lineage, moment: None, steps: 0 }
     }
 
-    /// How many nodes ran on the way here.
-    pub(super) fn iterations(&self) -> u64 {
-        self.steps + self.history.iter().filter(|change| !change.is_merge()).count() as u64
-    }
-
     /// It is the only path: what happened before does not matter any more.
     pub(super) fn settle(&mut self) {
-        self.steps = self.iterations();
         self.history.clear();
         self.branch.clear();
     }
@@ -65,7 +59,7 @@ impl Token {
         };
         let mut history = self.history;
         history.push(Arc::new(Change { id, node, difference }));
-        Self { board, history, moment: Some(scope.composing().moment()), ..self }
+        Self { board, history, moment: Some(scope.composing().moment()), steps: self.steps + 1, ..self }
     }
 }
 
@@ -82,11 +76,18 @@ pub(super) fn together(
     if tokens.len() == 0 {
         return Ok(Some(all));
     }
+    // All of them come from the same path, as it was when it was the only one.
+    let before = all.steps - nodes_of(&all.history);
     let mut merging = Merging::new(base, reducer, all.board, all.history);
     for token in tokens {
         merging.add(&token.board, &token.history)?;
         all.moment = all.moment.max(token.moment);
     }
     (all.board, all.history) = merging.finish(id);
+    all.steps = before + nodes_of(&all.history);
     Ok(Some(all))
+}
+
+fn nodes_of(history: &History) -> u64 {
+    history.iter().filter(|change| !change.is_merge()).count() as u64
 }

@@ -50,6 +50,41 @@ fn flowcraft_078_120_what_is_wrong_is_said_all_at_once() {
 }
 
 #[test]
+fn a_reference_stands_in_the_configuration_of_nodes_and_nowhere_else() {
+    for field in ["max_nodes", "max_branches", "merge", "graphs", "inputs", "edges"] {
+        let mut wrong = graph(json!([passes("a")]), &[]);
+        wrong[field] = json!("${board.x}");
+        let (_, findings) = read(&wrong.to_string(), &NodeTypes::standard());
+        assert_eq!((findings[0].code, findings[0].path.clone()), ("wrong-value", format!("/{field}")));
+        assert!(findings[0].help.as_deref().unwrap().contains("`config`"), "{findings:?}");
+    }
+    for field in ["retries", "cancels", "config"] {
+        let mut wrong = passes("a");
+        wrong[field] = json!("${board.x}");
+        assert_eq!(codes(graph(json!([wrong]), &[])), ["wrong-value"], "{field}");
+    }
+    let mut merged = graph(json!([passes("a")]), &[]);
+    merged["merge"] = json!({"x": "${board.x}"});
+    assert_eq!(codes(merged), ["wrong-value"]);
+}
+
+#[test]
+fn what_takes_no_configuration_says_which_field_it_does_not_know() {
+    let wrong = graph(json!([{"id": "a", "type": "passthrough", "config": {"bar": {}, "foo": 1}}]), &[]);
+    let (_, findings) = read(&wrong.to_string(), &NodeTypes::standard());
+    let said: Vec<_> = findings.iter().map(|finding| (&*finding.path, &*finding.message)).collect();
+    let field = |name: &str| (format!("/nodes/0/config/{name}"), format!("there is no field `{name}` here"));
+    let expected = [field("bar"), field("foo")];
+    assert_eq!(said, expected.each_ref().map(|(path, message)| (&**path, &**message)));
+}
+
+#[test]
+fn an_iteration_names_a_graph_that_there_is() {
+    let wrong = json!([{"id": "a", "type": "iteration", "config": {"graph": "nope"}}]);
+    assert_eq!(codes(graph(wrong, &[])), ["unknown-graph"]);
+}
+
+#[test]
 fn flowcraft_079_080_083_084_the_shape_of_a_graph_is_known() {
     let one = compiled(graph(json!([passes("a")]), &[("a", "__end__")])).metadata();
     assert_eq!((one.node_count, one.edge_count, one.max_depth, one.has_cycles), (1, 1, 1, false));

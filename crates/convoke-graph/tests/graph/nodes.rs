@@ -443,6 +443,30 @@ async fn flowcraft_196_an_iteration_goes_through_a_list() {
 }
 
 #[tokio::test]
+async fn an_item_that_cannot_be_worked_on_is_named() {
+    let mut typed = one("iteration", json!({"graph": "shout"}));
+    typed["graphs"] = json!({"shout": graph(json!([passes("t")]), &[])});
+    typed["graphs"]["shout"]["inputs"] = json!([{"name": "item", "type": "integer"}]);
+    assert!(Home::new().failed(typed, json!({"items": [1, "a"]})).await.contains("at index 1"));
+}
+
+#[tokio::test]
+async fn where_a_text_is_wanted_a_value_is_written_as_within_a_text() {
+    for (value, text) in
+        [(json!(5), "5"), (json!([1, {"a": null}]), r#"[1,{"a":null}]"#), (json!(true), "true")]
+    {
+        let board =
+            Home::new().done(one("answer", json!({"template": "${board.x}"})), json!({"x": value})).await;
+        assert_eq!(board.text("answer"), text);
+    }
+    let empty = one("template", json!({"template": "${board.x:null}"}));
+    assert_eq!(Home::new().done(empty, json!({})).await.text("template_output"), "");
+    let wrong = one("aggregator", json!({"input_keys": "${board.x}"}));
+    let problem = Home::new().failed(wrong, json!({"x": 5})).await;
+    assert!(problem.contains("`/input_keys`: 5 is not of type \"array\""), "{problem}");
+}
+
+#[tokio::test]
 async fn flowcraft_196_an_iteration_that_waits_keeps_what_it_has_and_goes_on_there() {
     let model = ScriptedModel::replies(["one", "two"]);
     let home = Home::with_model(model);
@@ -491,6 +515,11 @@ async fn flowcraft_196_197_199_scripts_are_functions_of_the_board() {
         run("let a = []; while (true) { a.push(new Array(100000).fill('x')) }", json!({})).await.is_err()
     );
     assert!(run("while (true) {}", json!({})).await.unwrap_err().to_string().contains("longer than"));
+    let odd = "Object.prototype.toJSON = () => 'odd'; board.setVar('r', {a: 1})";
+    assert!(run(odd, json!({})).await.unwrap_err().to_string().contains("another `toJSON`"));
+    let throwing = json!({"body_script": "if (board.getVar('__iteration_index') === 1) throw 'x'"});
+    let problem = Home::new().failed(one("iteration", throwing), json!({"items": [1, 2]})).await;
+    assert!(problem.contains("at index 1: the script failed: x"), "{problem}");
     let each = one(
         "iteration",
         json!({"input_key": "items",

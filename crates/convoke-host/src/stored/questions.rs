@@ -1,6 +1,6 @@
 //! Open questions of stored runs, and calls in doubt, as lines of text with the commands that settle them.
 
-use convoke_core::{Answer, EffectKind};
+use convoke_core::{Answer, EffectKind, RunStatus};
 use convoke_history::account::{TextBlock, answer_text};
 use convoke_history::lines::{BlockLines, Rich};
 use convoke_history::{Effect, History, OpenQuestion, Tone, human, text};
@@ -81,6 +81,9 @@ impl StoredRuns {
         let seq = effect.current().first_seq();
         if let Some(holder) = &history.record.holder {
             return faint(&format!("it is at work, or in doubt if {} is gone", text::one_line(holder)));
+        }
+        if history.record.status == RunStatus::Completed {
+            return faint("it may have acted; the run went on without it, and is done");
         }
         // A fork loses what comes after it: advice only where nothing does.
         if seq < history.last_seq() {
