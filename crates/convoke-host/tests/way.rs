@@ -100,7 +100,7 @@ impl Place {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let config = Loader::new(environment).folder(project).load().unwrap();
         let host = Host::builder(config).store(Arc::clone(&store)).build().unwrap();
-        let loaded = host.load(&project.join("t.pack.yaml")).unwrap();
+        let loaded = host.load(project.join("t.pack.yaml")).unwrap();
         let run: RunId = "whole".parse().unwrap();
         let mut options = StartOptions::default();
         options.id = Some(run.clone());

@@ -190,7 +190,8 @@ fn every_mistake_is_found_at_once_with_its_place() {
             ("wrong-type", "/prompts/chat/variables/0/required", "yes"),
         ]
     );
-    assert_eq!(findings[3].help.as_deref(), Some("write \"1.0\", in quotes"));
+    assert_eq!(findings[2].help.as_deref(), Some("write \"3\", in quotes"));
+    assert!(findings[3].message.contains("write three numbers: 1.0.0"), "{}", findings[3].message);
 }
 
 #[test]

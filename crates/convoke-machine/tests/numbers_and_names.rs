@@ -188,3 +188,16 @@ fn a_long_composition_is_checked_in_time_that_grows_with_its_length() {
     // It took half a minute where every name was compared with every other one.
     assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
 }
+
+#[test]
+fn a_number_that_would_be_wrong_in_quotes_too_is_not_to_be_put_in_quotes() {
+    let found = |version: Value| only(&with(&[("/version", version)]));
+    let short = found(json!(1.0));
+    assert_eq!((short.code, short.help), ("wrong-type", None));
+    assert!(short.message.contains("a text (write three numbers: 1.0.0,"), "{}", short.message);
+    let id = only(&with(&[
+        ("/prompts/chat/tool_policy", json!({"blocklist": [1]})),
+        ("/prompts/chat/tools", json!(["*"])),
+    ]));
+    assert_eq!(id.help.as_deref(), Some("write \"1\", in quotes"));
+}

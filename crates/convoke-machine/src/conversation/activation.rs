@@ -108,10 +108,10 @@ impl Activation {
     }
 }
 
-/// The tools that are left for the last round, in which nobody would read what a client gives.
-pub(super) fn without_clients(tools: &Toolset) -> Toolset {
+/// The tools that there are in a round. In the last one nobody would read what a client gives.
+pub(super) fn offered(tools: &Toolset, is_last: bool) -> Toolset {
     let mut left = tools.clone();
-    for client in clients_of(tools) {
+    for client in clients_of(tools).filter(|_| is_last) {
         left.remove(client);
     }
     left

@@ -7,9 +7,7 @@ use convoke_core::{Error, Message, Role, ToolResult, Transcript};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::activation::{
-    Activation, ActivationError, Direction, Situation, broken, limited, without_clients,
-};
+use super::activation::{Activation, ActivationError, Direction, Situation, broken, limited, offered};
 use super::announce;
 use super::client::{give_results, results_of_client};
 use super::fold::Fold;
@@ -167,8 +165,7 @@ impl Session<'_> {
         };
         let turns = max_rounds(activation).saturating_sub(rounds);
         let is_last = self.clients.rules > 1 && turns <= 1;
-        let tools = if is_last { without_clients(&activation.tools) } else { activation.tools.clone() };
-        let mut agent = activation.agent(name, tools, turns);
+        let mut agent = activation.agent(name, offered(&activation.tools, is_last), turns);
         for tool in machine_tools(&compiled, &context) {
             agent = agent.shared_tool(tool);
         }

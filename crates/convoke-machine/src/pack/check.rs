@@ -152,24 +152,20 @@ fn agents(pack: &Pack, agents: &Agents, findings: &mut Vec<Finding>) {
         let members = agents.members.keys().map(String::as_str);
         findings.push(finding.suggest_or_list(&agents.entry, members).sought_in("/agents/members"));
     }
+    let prompts = Names::new("prompt", pack.prompts.keys().map(String::as_str), ["/prompts".to_owned()]);
+    let prompts = prompts.coded("unknown-prompt");
+    let states = pack.workflow.iter().flat_map(|workflow| workflow.states.keys().map(String::as_str));
+    let states = Names::new("state", states, ["/workflow/states".to_owned()]).coded("unknown-state");
     for (key, agent) in &agents.members {
         let place = child("/agents/members", key);
-        if !pack.prompts.contains_key(key) {
-            let finding = Finding::error("unknown-prompt", &place, format!("there is no prompt `{key}`"));
-            let prompts = pack.prompts.keys().map(String::as_str);
-            findings.push(finding.suggest_or_list(key, prompts).sought_in("/prompts"));
-        }
+        findings.extend(prompts.unknown(key, &place));
+        let own = child(&place, "state");
         match (&agent.state, &pack.workflow) {
             (Some(_), None) => {
                 let message = "an agent has a state only where there is a workflow";
-                findings.push(Finding::error("no-workflow", child(&place, "state"), message));
+                findings.push(Finding::error("no-workflow", own, message));
             }
-            (Some(state), Some(workflow)) if !workflow.states.contains_key(state) => {
-                let message = format!("there is no state `{state}`");
-                let finding = Finding::error("unknown-state", child(&place, "state"), message);
-                let states = workflow.states.keys().map(String::as_str);
-                findings.push(finding.suggest(state, states).sought_in("/workflow/states"));
-            }
+            (Some(state), Some(_)) => findings.extend(states.unknown(state, &own)),
             _ => {}
         }
         for (field, modes) in [("input_modes", &agent.input_modes), ("output_modes", &agent.output_modes)] {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
 use super::board::{Board, result_of};
-use crate::conversation::activation::{Activation, Direction, limited, objection, without_clients};
+use crate::conversation::activation::{Activation, Direction, limited, objection, offered};
 use crate::conversation::announce::tell;
 use crate::conversation::client::{Clients, give_results, results_of_client};
 use crate::conversation::turn::{MAX_ROUNDS, last_results};
@@ -187,8 +187,7 @@ impl ComposedStep {
         let mut left = most;
         loop {
             let is_last = self.clients.rules > 2 && left == 1;
-            let offered = if is_last { without_clients(tools) } else { tools.clone() };
-            let agent = self.agent(activation, offered, termination, left)?;
+            let agent = self.agent(activation, offered(tools, is_last), termination, left)?;
             let known = said.len();
             let mut result = agent.run(scope, said).await?;
             let calls = answered_calls(result.transcript.since(known), Some(Agent::DEFAULT_REPEAT_LIMIT));

@@ -23,6 +23,8 @@ pub(in crate::pack) struct Surroundings<'a> {
 pub(in crate::pack) struct Names<'a> {
     /// What messages call it.
     what: &'static str,
+    /// The code of what is found where a name is none of them.
+    code: &'static str,
     names: BTreeSet<&'a str>,
     /// Where they stand, as JSON pointers.
     places: Vec<String>,
@@ -34,14 +36,19 @@ impl<'a> Names<'a> {
         names: impl IntoIterator<Item = &'a str>,
         places: impl IntoIterator<Item = String>,
     ) -> Self {
-        Self { what, names: names.into_iter().collect(), places: places.into_iter().collect() }
+        let (names, places) = (names.into_iter().collect(), places.into_iter().collect());
+        Self { what, code: "unknown-name", names, places }
     }
 
-    fn unknown(&self, name: &str, path: &str) -> Option<Finding> {
+    pub(in crate::pack) fn coded(self, code: &'static str) -> Self {
+        Self { code, ..self }
+    }
+
+    pub(in crate::pack) fn unknown(&self, name: &str, path: &str) -> Option<Finding> {
         // What is close is looked for where something is wrong only: that takes as long as there are names.
         (!self.names.contains(name)).then(|| {
             let message = format!("there is no {} `{name}`", self.what);
-            let finding = Finding::error("unknown-name", path, message);
+            let finding = Finding::error(self.code, path, message);
             let finding = finding.suggest_or_list(name, self.names.iter().copied());
             self.places.iter().fold(finding, Finding::sought_in)
         })

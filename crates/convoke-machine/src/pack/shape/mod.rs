@@ -96,6 +96,10 @@ impl Verdict {
             }
             (Shape::Fields(object), Content::Map(_)) => return self.object(object, node, path),
             (Shape::Custom(check), _) => return check(self, node, path),
+            // In quotes it would be refused as well.
+            (Shape::Checked(rule), Content::Number(_)) if !rule.holds(&shown(node)) => {
+                format!("a text ({})", rule.help)
+            }
             (Shape::Text | Shape::Length(..) | Shape::Checked(_) | Shape::OneOf(..), _) => {
                 "a text".to_owned()
             }

@@ -54,15 +54,12 @@ pub(super) fn step_input(verdict: &mut Verdict, node: &Node, path: &str) {
 /// What a step needs, and what it cannot have, by its kind.
 pub(super) fn step(verdict: &mut Verdict, node: &Node, path: &str) {
     let kind = node.get("kind").and_then(Node::text).unwrap_or_default();
-    let (needed, allowed): (&[&str], &[&str]) = match kind {
-        "prompt" => (&["prompt_task"], &["prompt_task", "input", "output_schema"]),
-        "agent" => (
-            &["prompt_task", "termination"],
-            &["prompt_task", "input", "tools", "termination", "output_schema"],
-        ),
-        "tool" => (&["tool"], &["tool", "args"]),
-        "branch" => (&["predicate", "then"], &["predicate", "then", "else"]),
-        "parallel" => (&["branches", "reduce"], &["branches", "reduce"]),
+    let (needed, others): (&[&str], &[&str]) = match kind {
+        "prompt" => (&["prompt_task"], &["input", "output_schema"]),
+        "agent" => (&["prompt_task", "termination"], &["input", "tools", "output_schema"]),
+        "tool" => (&["tool"], &["args"]),
+        "branch" => (&["predicate", "then"], &["else"]),
+        "parallel" => (&["branches", "reduce"], &[]),
         _ => {
             // It is looked at as a prompt, which needs least.
             if node.get("prompt_task").is_none() {
@@ -77,12 +74,11 @@ pub(super) fn step(verdict: &mut Verdict, node: &Node, path: &str) {
         let field = super::table::STEP.field(name);
         verdict.gaps.add(child(path, name), field.map_or(Content::Null, |field| super::empty(&field.shape)));
     }
-    let common = ["id", "kind", "description", "depends_on", "modifiers"];
+    let known = [needed, others, &["id", "kind", "description", "depends_on", "modifiers"]].concat();
     for entry in node.entries() {
         let name = entry.name.as_str();
-        let is_of_another_kind =
-            super::table::STEP.field(name).is_some() && !common.contains(&name) && !allowed.contains(&name);
-        if is_of_another_kind {
+        // What no step has is told as that.
+        if super::table::STEP.field(name).is_some() && !known.contains(&name) {
             let message = format!("a step of kind `{kind}` has no `{name}`");
             verdict.note(V1_4, path, &message);
             verdict.findings.push(Finding::error("misplaced-field", child(path, name), message));
