@@ -35,7 +35,6 @@ pub mod embedding;
 pub mod gate;
 #[cfg(feature = "providers")]
 pub mod http;
-mod named_file;
 pub mod price;
 #[cfg(feature = "providers")]
 pub mod provider;

@@ -6,7 +6,7 @@ use crate::server::{Answer, Server};
 use convoke_models::choose::{
     CredentialsError, KeySource, LookupResult, ModelChoice, ModelConfig, Service, ServiceConfig,
 };
-use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName, ScriptedModel};
+use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
 use serde_json::json;
 
 fn written(name: &str, text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
@@ -222,13 +222,11 @@ async fn an_ollama_elsewhere_is_found_and_called_at_the_same_place() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_prices_or_of_a_script_is_not_waited_for() {
+fn a_pipe_in_the_place_of_prices_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.toml");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let config = ModelConfig { prices: Some(pipe.clone()), ..ModelConfig::default() };
+    let config = ModelConfig { prices: Some(pipe), ..ModelConfig::default() };
     let prices = Connector::new(Environment::of([]), Credentials::default(), config).prices();
     assert!(prices.unwrap_err().to_string().contains("it is a pipe, not a file"));
-    let script = ScriptedModel::from_file(&pipe).unwrap_err();
-    assert!(script.to_string().contains("it is a pipe, not a file"), "{script}");
 }

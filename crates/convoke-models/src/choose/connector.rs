@@ -1,10 +1,13 @@
 //! Connects to a model by its name.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{Model, ModelError};
+use convoke_text::read_bounded;
 
 use super::name::REHEARSAL;
 use super::{
@@ -12,7 +15,6 @@ use super::{
 };
 use crate::gate::{Ceilings, Gate};
 use crate::http::{HttpTransport, Transport};
-use crate::named_file;
 use crate::price::{PriceError, PriceTable};
 use crate::provider::{ProviderModel, ProviderSettings, TimeLimits};
 use crate::resilience::{Attempts, Retrying};
@@ -230,7 +232,7 @@ impl Connector {
     pub fn prices(&self) -> Result<PriceTable, ConnectError> {
         let Some(path) = &self.config.prices else { return Ok(PriceTable::builtin()) };
         let place = || path.display().to_string();
-        let text = named_file::read(path, LARGEST_PRICES).map_err(|error| ConnectError::Config {
+        let text = read_prices(path).map_err(|error| ConnectError::Config {
             place: place(),
             message: format!("these prices cannot be read: {error}"),
         })?;
@@ -238,4 +240,13 @@ impl Connector {
             .map_err(|error| ConnectError::Prices { place: place(), error: Box::new(error) })?;
         Ok(PriceTable::builtin().overridden_by(own))
     }
+}
+
+/// The text of a file of prices. A folder's configuration may name it: opening a pipe would wait until somebody writes into it.
+fn read_prices(path: &Path) -> io::Result<String> {
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_fifo(&path.metadata()?.file_type()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, not a file"));
+    }
+    read_bounded(File::open(path)?, LARGEST_PRICES)
 }

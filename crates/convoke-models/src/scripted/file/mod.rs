@@ -10,11 +10,11 @@ mod when;
 
 use std::path::Path;
 
+use convoke_text::read_bounded;
 use serde_json::Value;
 
 use super::model::ScriptOrigin;
 use super::{ScriptError, ScriptLocation, ScriptedModel};
-use crate::named_file;
 use section::Section;
 
 /// No script is larger: a path may lead to something without an end.
@@ -35,7 +35,8 @@ impl ScriptedModel {
             Some("json") => document::of_json,
             _ => return Err(ScriptError::UnknownFormat { file: path.to_owned() }),
         };
-        let text = named_file::read(path, LARGEST)
+        let text = std::fs::File::open(path)
+            .and_then(|file| read_bounded(file, LARGEST))
             .map_err(|source| ScriptError::Unreadable { file: path.to_owned(), source })?;
         let place = ScriptLocation { file: Some(path.to_owned()), ..ScriptLocation::default() };
         let document = read(&text, &place)?;
