@@ -266,7 +266,7 @@ fn compiled(
     let graphs: BTreeMap<String, Arc<CompiledGraph>> = graphs.collect();
     let names = check::names(&definition, path, findings);
     let mut shapes = check::Shapes::new();
-    let nodes: Vec<CompiledNode> = definition
+    let mut nodes: Vec<CompiledNode> = definition
         .nodes
         .iter()
         .enumerate()
@@ -274,7 +274,6 @@ fn compiled(
             check::node(&definition, node, &format!("{path}/nodes/{index}"), types, &mut shapes, findings)
         })
         .collect();
-    let mut nodes = nodes;
     check::edges(&definition, &names, path, &mut nodes, findings);
     check::cancels(&names, path, &mut nodes, findings);
     given::check(&definition, &graphs, path, findings);

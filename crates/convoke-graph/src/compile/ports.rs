@@ -36,11 +36,15 @@ pub(super) fn warnings(
         inputs.chain(written).chain(given.iter().map(String::as_str)).chain([QUERY]).collect();
     let answer = graph.definition.answer_key.as_str();
     let result = ports.iter().flat_map(|ports| &ports.outputs).find(|port| port.name.ends_with("response"));
-    if let Some(port) = result.filter(|_| path.is_empty() && !known.contains(&answer)) {
-        let message = format!("no node writes `{answer}`, so the graph comes to nothing that is shown");
+    let message = format!("no node writes `{answer}`, so the graph comes to nothing that is shown");
+    let unwritten =
+        |field: &str| sought(Finding::warning("unwritten-answer", format!("{path}/{field}"), message), path);
+    let is_there = known.contains(&answer) || answer.starts_with(RESERVED);
+    if !is_there && answer != "answer" {
+        findings.push(unwritten("answer_key").suggest(answer, known.iter().copied()));
+    } else if let Some(port) = result.filter(|_| !is_there && path.is_empty()) {
         let help = format!("add a node of type `answer`, or write `answer_key: {}`", port.name);
-        let finding = Finding::warning("unwritten-answer", format!("{path}/name"), message).help(help);
-        findings.push(sought(finding, path).needs(format!("{path}/answer_key")));
+        findings.push(unwritten("name").help(help).needs(format!("{path}/answer_key")));
     }
     let mut read = |name: &str, place: String| {
         if !known.contains(&name) && !name.starts_with(RESERVED) {

@@ -79,6 +79,21 @@ fn what_takes_no_configuration_says_which_field_it_does_not_know() {
 }
 
 #[test]
+fn an_answer_that_was_named_and_nobody_writes_is_warned_of() {
+    let mut named = graph(json!([{"id": "a", "type": "answer", "config": {"template": "x"}}]), &[]);
+    for (key, help) in [("answr", Some("did you mean `answer`?")), ("other", None)] {
+        named["answer_key"] = json!(key);
+        let (read, findings) = read(&named.to_string(), &NodeTypes::standard());
+        let found: Vec<_> = findings.iter().map(|one| (one.code, &*one.path, one.help.as_deref())).collect();
+        assert_eq!((found, read.is_some()), (vec![("unwritten-answer", "/answer_key", help)], true));
+    }
+    for key in ["answer", "query"] {
+        named["answer_key"] = json!(key);
+        assert!(codes(named.clone()).is_empty(), "{key}");
+    }
+}
+
+#[test]
 fn an_iteration_names_a_graph_that_there_is() {
     let wrong = json!([{"id": "a", "type": "iteration", "config": {"graph": "nope"}}]);
     assert_eq!(codes(graph(wrong, &[])), ["unknown-graph"]);
