@@ -73,7 +73,6 @@ impl ChatView<'_> {
                 answer.is_stopped = false;
                 answer.waiting = Spinner::begin(&self.model);
             }
-            EventKind::QuestionAsked { .. } => answer.waiting.end(),
             EventKind::MessageDelta { text, .. } => {
                 if answer.is_live {
                     answer.waiting.end();
@@ -81,13 +80,15 @@ impl ChatView<'_> {
                 }
                 answer.whole.push_str(&text);
             }
-            EventKind::MessageRestarted { model, reason, .. } => {
+            // What was said so far is void.
+            kind @ (EventKind::QuestionAsked { .. } | EventKind::MessageRestarted { .. }) => {
                 answer.waiting.end();
-                if answer.is_live && !answer.whole.is_empty() {
+                if !std::mem::take(&mut answer.whole).is_empty() && answer.is_live {
                     self.output.plain("")?;
                 }
-                answer.whole.clear();
-                self.output.note(&format!("{reason}; {model} begins anew"));
+                if let EventKind::MessageRestarted { model, reason, .. } = kind {
+                    self.output.note(&format!("{reason}; {model} begins anew"));
+                }
             }
             EventKind::MessageEnded { finish, usage, .. } => {
                 answer.waiting.end();

@@ -15,6 +15,11 @@ delay = "60m"
 reply = "At last."
 
 [[rule]]
+when = { last_contains = "breaks" }
+reply = "one two three four"
+cut_after = 2
+
+[[rule]]
 when = { last_contains = "loom" }
 reply = "Looms weave."
 
@@ -56,6 +61,19 @@ fn a_line_is_edited_and_earlier_ones_come_back() {
     let shown = stdout(&place.convoke(&["show", "last"]));
     assert!(shown.contains("tell me of looms") && shown.contains("tell me of looms again"), "{shown}");
     assert!(!shown.contains("u{1b}"), "{shown}");
+}
+
+#[test]
+fn why_an_answer_broke_off_stands_in_a_line_of_its_own() {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses("it breaks\r");
+    terminal.wait_for("before the reply did");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(!seen.contains("two model call failed") && !seen.contains("twomodel call failed"), "{seen}");
 }
 
 #[test]
