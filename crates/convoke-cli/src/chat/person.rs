@@ -5,9 +5,11 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use convoke_core::{Answer, BoxFuture, PendingQuestion, Responder};
 use convoke_host::chat::ReplyStop;
+use tokio::sync::Notify;
 
 use super::line_input::{LineInput, TypedLine};
 use crate::terminal::{TerminalMode, text};
@@ -20,6 +22,9 @@ const HELP: &str = "\
   Up, Ctrl-R     earlier lines
   a space before a `/` says it to the model";
 
+/// How long is waited at most until what came before a question is shown.
+const SHOWING: Duration = Duration::from_millis(500);
+
 /// Why no more words come: the conversation is over.
 const NOTHING_MORE: &str = "nothing more to say";
 
@@ -28,13 +33,20 @@ const NOTHING_MORE: &str = "nothing more to say";
 pub(crate) struct ChatResponder {
     lines: Arc<Mutex<Option<LineInput>>>,
     is_typing: Arc<AtomicBool>,
+    is_shown: Arc<Notify>,
     stop: ReplyStop,
 }
 
 impl ChatResponder {
     /// Whoever sits there; `stop` stops answers to them.
     pub(crate) fn new(stop: ReplyStop) -> Self {
-        Self { lines: Arc::new(Mutex::new(Some(LineInput::open()))), is_typing: Arc::default(), stop }
+        let lines = Arc::new(Mutex::new(Some(LineInput::open())));
+        Self { lines, is_typing: Arc::default(), is_shown: Arc::default(), stop }
+    }
+
+    /// Says that everything that came before the question is on the screen.
+    pub(crate) fn is_shown(&self) {
+        self.is_shown.notify_one();
     }
 
     /// Whether a line is being waited for. Otherwise it is the model's turn.
@@ -47,8 +59,8 @@ impl ChatResponder {
     }
 
     async fn answer(&self, trouble: &str) -> Option<Answer> {
-        // Whoever shows the conversation shows the last answer before the next line is asked for.
-        tokio::task::yield_now().await;
+        // Whoever shows the conversation shows the last answer first.
+        let _ = tokio::time::timeout(SHOWING, self.is_shown.notified()).await;
         if !trouble.is_empty() {
             say(&text::clean(trouble));
         }

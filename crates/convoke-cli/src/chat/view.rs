@@ -65,9 +65,17 @@ impl ChatView<'_> {
     }
 
     fn show(&mut self, event: Event, answer: &mut Answer) -> Result<(), Failure> {
-        if event.replayed {
-            return Ok(());
+        let is_question = matches!(event.kind, EventKind::QuestionAsked { .. });
+        if !event.replayed {
+            self.show_new(event, answer)?;
         }
+        if let Some(person) = self.person.as_ref().filter(|_| is_question) {
+            person.is_shown();
+        }
+        Ok(())
+    }
+
+    fn show_new(&mut self, event: Event, answer: &mut Answer) -> Result<(), Failure> {
         match event.kind {
             EventKind::QuestionAnswered { .. } => {
                 answer.is_stopped = false;
@@ -84,7 +92,7 @@ impl ChatView<'_> {
             kind @ (EventKind::QuestionAsked { .. } | EventKind::MessageRestarted { .. }) => {
                 answer.waiting.end();
                 if !std::mem::take(&mut answer.whole).is_empty() && answer.is_live {
-                    self.output.plain("")?;
+                    self.output.piece("\n")?;
                 }
                 if let EventKind::MessageRestarted { model, reason, .. } = kind {
                     self.output.note(&format!("{reason}; {model} begins anew"));
