@@ -231,6 +231,10 @@ fn a_pack_with_a_composition_and_agents_is_valid_drawn_and_run() {
     let place = triage();
     assert_snapshot!("pack_composed_valid", place.seen(&["validate", "triage.pack.yaml"]));
     assert_snapshot!("pack_composed_inspect", place.seen(&["inspect", "triage.pack.yaml"]));
+    assert_snapshot!(
+        "pack_composed_mermaid",
+        place.seen(&["inspect", "--format", "mermaid", "triage.pack.yaml"])
+    );
     let run = |id: &str, more: &[&str]| {
         let mut arguments =
             vec!["run", "triage.pack.yaml", "-m", "scripted/sorter.toml", "--no-input", "--id", id];
@@ -257,6 +261,9 @@ fn a_pack_with_a_composition_and_agents_is_valid_drawn_and_run() {
     // As a function it only sorts, and what there is none of is said before anything is paid for.
     let called = run("called", &["-i", "composition=look_at", "-i", "message=It is broken!"]);
     assert_eq!(stdout(&called).trim(), r#"{"summary":"A letter."}"#, "{}", stderr(&called));
+    let drawn = stdout(&place.convoke(&["show", "called", "--format", "mermaid"]));
+    assert!(drawn.contains("[\"mood<br/>prompt mood<br/>✓"), "{drawn}");
+    assert!(drawn.contains("class n1,n2,n3 untouched"), "no state was entered: {drawn}");
     let unknown = run("unknown", &["-i", "composition=look", "-i", "message=x"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(

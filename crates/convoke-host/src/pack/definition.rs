@@ -12,7 +12,7 @@ use convoke_history::History;
 use convoke_machine::conversation::{Machine, MachineState, Way};
 use convoke_machine::finding::Finding;
 use convoke_machine::pack::model::Eval;
-use convoke_machine::pack::{BAD_VALIDATOR, CompiledPack, Violation, Wrong, outline};
+use convoke_machine::pack::{BAD_VALIDATOR, CompiledPack, Violation, Wrong, outline, to_diagram};
 use convoke_machine::stage::PackStage;
 use serde_json::{Map, Value, json};
 
@@ -167,11 +167,11 @@ impl Definition for PackDefinition {
     }
 
     fn diagram(&self) -> Option<Diagram> {
-        outline::to_diagram(&self.pack, None)
+        to_diagram(&self.pack, None)
     }
 
     fn diagram_of(&self, history: &History) -> Option<Diagram> {
-        let mut diagram = outline::to_diagram(&self.pack, self.way(history).as_ref())?;
+        let mut diagram = to_diagram(&self.pack, self.way(history).as_ref())?;
         history.mark(&mut diagram);
         Some(diagram)
     }

@@ -25,6 +25,7 @@ mod agent;
 mod check;
 mod compiled;
 pub mod composition;
+mod diagram;
 mod dialect;
 mod eval;
 mod fragment;
@@ -42,6 +43,7 @@ pub use convoke_text::document;
 
 pub use agent::{AGENT, AgentCard, AgentSkill};
 pub use compiled::CompiledPack;
+pub use diagram::to_diagram;
 pub use dialect::{Compatibility, Dialect, Refusal};
 pub use eval::merged;
 pub use import::{ImportError, Imported, import};

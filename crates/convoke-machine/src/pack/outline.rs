@@ -1,12 +1,9 @@
-//! The outline of a pack, for people and for programs: its inputs, its states and where events lead.
+//! The outline of a pack, for people and for programs: its inputs, its states and where events lead. Its picture is in `diagram.rs`.
 
-use convoke_core::Path;
-use convoke_diagram::{Arrow, Diagram, Item, ItemId, Mark, Shape};
 use serde_json::{Map, Value, json};
 
 use super::composition::{Action, waits};
 use super::{CompiledPack, Dialect, Refusal};
-use crate::conversation::Way;
 use crate::workflow::{Spec, StateSpec};
 
 /// Returns what a pack is made of, as JSON.
@@ -111,7 +108,7 @@ pub fn to_text(pack: &CompiledPack) -> String {
 }
 
 /// What a step of a composition does.
-fn does(action: &Action) -> String {
+pub(super) fn does(action: &Action) -> String {
     match action {
         Action::Prompt { prompt_task, .. } => format!("prompt {prompt_task}"),
         Action::Agent { prompt_task, .. } => format!("agent {prompt_task}"),
@@ -169,53 +166,4 @@ fn speaks(state: &StateSpec) -> String {
         words.push_str(", the end");
     }
     words
-}
-
-/// The machine as a diagram, a box for each state; nothing if the pack has no workflow. With the way that a conversation took, it
-/// says how often each state was entered and each arrow was taken, and where the conversation is.
-#[must_use]
-pub fn to_diagram(pack: &CompiledPack, way: Option<&Way>) -> Option<Diagram> {
-    let workflow = pack.model().workflow.as_ref()?;
-    let mut diagram = Diagram::new(&pack.model().name);
-    let start = diagram.add(Item::start());
-    let items: Vec<ItemId> =
-        workflow.states.iter().map(|(name, state)| diagram.add(item(pack, name, state, way))).collect();
-    let item = |name: &str| items[workflow.states.get_index_of(name).unwrap_or_default()];
-    let end = workflow.states.values().any(StateSpec::ends).then(|| diagram.add(Item::end()));
-    let mut connect = |mut arrow: Arrow, taken: &dyn Fn(&Way) -> u64| {
-        arrow.taken = way.map(taken);
-        diagram.connect(arrow);
-    };
-    connect(Arrow::new(start, item(&workflow.entry)), &|way| u64::from(way.visits(&workflow.entry) > 0));
-    for (name, state) in &workflow.states {
-        for (event, target) in &state.on_event {
-            let arrow = Arrow::new(item(name), item(target)).label(event);
-            connect(arrow, &|way| way.taken(name, event));
-        }
-        if !state.on_max_visits.is_empty() {
-            let redirect = Arrow::new(item(name), item(&state.on_max_visits));
-            let redirect = redirect.label(format!("after {} visits", state.max_visits)).dashed();
-            connect(redirect, &|way| way.redirected(name));
-        }
-        if let Some(end) = end.filter(|_| state.ends()) {
-            connect(Arrow::new(item(name), end), &|way| u64::from(way.current == *name));
-        }
-    }
-    Some(diagram)
-}
-
-fn item(pack: &CompiledPack, name: &str, state: &StateSpec, way: Option<&Way>) -> Item {
-    let mut item = Item::new(name).shape(Shape::Rounded);
-    if !state.composition.is_empty() {
-        item = item.line(format!("runs {}", state.composition));
-    } else if ["external", "hybrid"].contains(&state.orchestration.as_str()) {
-        item = item.line(&state.orchestration);
-    }
-    let workflow = Path::join(&Path::from(""), &pack.model().id, 1);
-    item = item.at(Path::join(&workflow, name, 1).as_str());
-    if let Some(way) = way {
-        item.visits = Some(way.visits(name));
-        item.mark = if way.current == name { Mark::Active } else { Mark::None };
-    }
-    item
 }
