@@ -43,6 +43,7 @@ pub(super) fn across(layers: &Layers) -> Vec<f64> {
             settle(layers, &layers.order[row], wanted, &mut x);
         }
     }
+    gather(layers, &mut x);
     straighten(layers, &mut x);
     let left = (0..x.len())
         .map(|vertex| x[vertex] - layers.vertices[vertex].room / 2.0)
@@ -51,14 +52,43 @@ pub(super) fn across(layers: &Layers) -> Vec<f64> {
     x
 }
 
+/// How far two neighbours in a layer stay apart, by their middles.
+fn apart(layers: &Layers, one: usize, other: usize) -> f64 {
+    (layers.vertices[one].room + layers.vertices[other].room) / 2.0 + GAP
+}
+
+/// Puts what nothing is connected with beside what it is next to: it was only ever pushed, or all others went away from it.
+fn gather(layers: &Layers, x: &mut [f64]) {
+    let is_connected =
+        |vertex: &usize| !(layers.above[*vertex].is_empty() && layers.below[*vertex].is_empty());
+    let connected =
+        (0..x.len()).filter(is_connected).map(|vertex| x[vertex] - layers.vertices[vertex].room / 2.0);
+    let left = connected.fold(f64::INFINITY, f64::min);
+    for layer in &layers.order {
+        let first = layer.iter().position(is_connected);
+        let Some(first) = first.or_else(|| {
+            let alone = layer.first().filter(|_| left.is_finite())?;
+            x[*alone] = left + layers.vertices[*alone].room / 2.0;
+            Some(0)
+        }) else {
+            continue;
+        };
+        let last = layer.iter().rposition(is_connected).unwrap_or(first);
+        for index in (0..first).rev() {
+            x[layer[index]] = x[layer[index + 1]] - apart(layers, layer[index], layer[index + 1]);
+        }
+        for index in last + 1..layer.len() {
+            x[layer[index]] = x[layer[index - 1]] + apart(layers, layer[index - 1], layer[index]);
+        }
+    }
+}
+
 /// Puts as many points of an arrow below each other as have room there. What is beside them stays where it is.
 fn straighten(layers: &Layers, x: &mut [f64]) {
     let mut place = vec![0_usize; layers.vertices.len()];
     for layer in &layers.order {
         layer.iter().enumerate().for_each(|(index, vertex)| place[*vertex] = index);
     }
-    let room =
-        |one: usize, other: usize| (layers.vertices[one].room + layers.vertices[other].room) / 2.0 + GAP;
     for chain in layers.chains.iter().flatten() {
         let mut rest = &chain.through[..];
         while !rest.is_empty() {
@@ -67,9 +97,10 @@ fn straighten(layers: &Layers, x: &mut [f64]) {
             for vertex in rest {
                 let layer = &layers.order[layers.layer[*vertex]];
                 let before = place[*vertex].checked_sub(1).map(|index| layer[index]);
-                let low = before.map_or(least, |before| least.max(x[before] + room(before, *vertex)));
+                let low =
+                    before.map_or(least, |before| least.max(x[before] + apart(layers, before, *vertex)));
                 let after = layer.get(place[*vertex] + 1);
-                let high = after.map_or(most, |after| most.min(x[*after] - room(*after, *vertex)));
+                let high = after.map_or(most, |after| most.min(x[*after] - apart(layers, *after, *vertex)));
                 if low > high {
                     break;
                 }
@@ -105,7 +136,7 @@ fn settle(layers: &Layers, layer: &[usize], wanted: impl Fn(usize, &[f64]) -> Pu
     let middle = |block: &Block| block.pull.sum / block.pull.weight;
     for (index, vertex) in layer.iter().enumerate() {
         if let Some(before) = index.checked_sub(1).map(|before| layer[before]) {
-            offset += (layers.vertices[before].room + layers.vertices[*vertex].room) / 2.0 + GAP;
+            offset += apart(layers, before, *vertex);
         }
         offsets.push(offset);
         let Pull { sum, weight } = wanted(*vertex, x);

@@ -148,6 +148,26 @@ fn arrows_pass_no_box_that_they_do_not_lead_to() {
 }
 
 #[test]
+fn the_title_of_a_group_stands_beside_what_is_in_it() {
+    let mut diagram = Diagram::new("composition");
+    let before = diagram.add(Item::new("triage"));
+    let group = diagram.add(Item::new("look_at").line("composition"));
+    let sort = diagram.add(Item::new("sort").within(group));
+    let branch = diagram.add(Item::new("is_complaint").shape(Shape::Decision).within(group));
+    let both = diagram.add(Item::new("both_sides").within(group));
+    diagram.add(Item::new("mood").line("prompt mood").within(both));
+    diagram.add(Item::new("facts").line("prompt facts").within(both));
+    let report = diagram.add(Item::new("report").within(group));
+    for (from, to) in [(sort, branch), (branch, both), (sort, report), (both, report), (before, group)] {
+        diagram.connect(Arrow::new(from, to));
+    }
+    let laid = layout(&diagram);
+    // Nothing in it is wider than that which is widest.
+    let (whole, widest) = (laid.items[&group].size.width, laid.items[&both].size.width);
+    assert!(whole < widest + 100.0, "the group is {whole} wide, and what is in it {widest}");
+}
+
+#[test]
 fn a_thousand_boxes_with_circles_are_laid_out() {
     let mut diagram = Diagram::new("large");
     let ids: Vec<ItemId> = (0..1_000).map(|number| diagram.add(Item::new(format!("box {number}")))).collect();
