@@ -30,7 +30,7 @@ pub use agent::{
     OnRejection, ParallelCalls, answered_calls,
 };
 pub use broker::{AnswerError, QuestionBroker};
-pub use delegate::{AgentTool, Specialist, SpecialistRegistry, WorkflowTool};
+pub use delegate::{AgentTool, DelegatedCalls, Specialist, SpecialistRegistry, WorkflowTool};
 pub use schema::{InvalidSchema, schema_name, schema_of};
 pub use structured::{AnswerShape, StructuredAnswer, UnmarshalError, structured, structured_value};
 pub use tool::{ClientTool, FunctionTool, InterruptedCall, ToolArguments, ToolContext};

@@ -17,13 +17,20 @@ impl Scenario {
             let finding = Finding::error("no-turns", &turn.path, "nobody takes turns in a run of this file");
             findings.push(finding.help("give it `inputs`, and assert what it comes to in `assertions`"));
         }
+        let is_told = self.task_type.is_some() || self.inputs.contains_key("state");
+        let begins = known.entry.as_ref().filter(|_| !is_told);
+        let misfit = |assertion: &Assertion| {
+            let misfits = misfit(assertion, known);
+            let way = misfits.is_empty().then(|| certain(assertion, begins, &known.terminal));
+            misfits.into_iter().chain(way.flatten()).collect::<Vec<_>>()
+        };
         let events = [&known.events[..], &known.model_events[..]].concat();
         for turn in &self.turns {
             if let TurnInput::Event { event, .. } = &turn.input {
                 let path = child(&turn.path, "event");
                 findings.extend(unknown("event", event, &events, &path));
             }
-            findings.extend(turn.assertions.iter().flat_map(|assertion| misfit(assertion, known)));
+            findings.extend(turn.assertions.iter().flat_map(misfit));
         }
         for tool in self.tools.keys() {
             // What is called quite differently may be a tool of the host, which is known once there is one.
@@ -37,7 +44,7 @@ impl Scenario {
                 ));
             }
         }
-        findings.extend(self.assertions.iter().flat_map(|assertion| misfit(assertion, known)));
+        findings.extend(self.assertions.iter().flat_map(misfit));
         // What is called quite differently may be a tool of the host here, too.
         let own: Vec<&str> = known.client_tools.iter().chain(&known.tools).map(String::as_str).collect();
         findings.extend(self.unknown_tools(&own).into_iter().filter(|finding| finding.help.is_some()));
@@ -65,6 +72,32 @@ impl Scenario {
         }
         findings
     }
+}
+
+/// What is wrong with an order of states that holds, or does not, whatever happens in a workflow that begins and ends so.
+fn certain(assertion: &Assertion, begins: Option<&String>, ends: &[String]) -> Option<Finding> {
+    let (states, is_path) = match &assertion.check {
+        Check::Order(states) => (states, false),
+        Check::Path(states) => (states, true),
+        _ => return None,
+    };
+    let cannot_hold = |why: String| {
+        let message = format!("this cannot hold: {why}");
+        Some(Finding::error("cannot-hold", &assertion.path, message))
+    };
+    if !is_path && states.iter().eq(begins) && assertion.threshold.holds(1.0) {
+        let message = format!("this cannot fail: the workflow begins in `{}`", states[0]);
+        let finding = Finding::error("cannot-fail", &assertion.path, message);
+        return Some(finding.help("name the states that come after it"));
+    }
+    if let Some(first) = begins.filter(|first| is_path && states.first() != Some(*first)) {
+        return cannot_hold(format!("the workflow begins in `{first}`"));
+    }
+    let (end, next) = states.iter().zip(states.iter().skip(1)).find(|(end, _)| ends.contains(end))?;
+    // Where a part of the order is good enough, the rest need not come.
+    let parts = u32::try_from(states.len()).unwrap_or(u32::MAX);
+    let is_needed = is_path || !assertion.threshold.holds(f64::from(parts - 1) / f64::from(parts));
+    if is_needed { cannot_hold(format!("nothing comes after `{end}`, so `{next}` does not")) } else { None }
 }
 
 /// What scenarios say of a branch that leads to no step.

@@ -26,6 +26,10 @@ pub struct Vocabulary {
     pub turns: bool,
     /// The states of its workflow.
     pub states: Vec<String>,
+    /// The state that its workflow begins in.
+    pub entry: Option<String>,
+    /// The states that nothing leads out of.
+    pub terminal: Vec<String>,
     /// The events that others may send.
     pub events: Vec<String>,
     /// The events of states that only a model moves on from, which a scenario may send all the same.

@@ -272,6 +272,43 @@ fn every_name_that_must_exist_is_looked_for() {
 }
 
 #[test]
+fn an_order_of_states_that_the_workflow_decides_alone_is_refused() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (entry, states) = (Some("a".to_owned()), names(&["a", "b", "e"]));
+    let known = Vocabulary { turns: true, states, entry, terminal: names(&["e"]), ..Vocabulary::default() };
+    let codes = |more: &str, assertion: &str| {
+        let (scenario, findings) = read(&spec(&format!("{more}assertions: [{{{assertion}}}]")));
+        let found = scenario.unwrap_or_else(|| panic!("{findings:?}")).misfits(&known);
+        found.iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    for (assertion, code) in [
+        ("type: workflow_transition_order, params: {sequence: [a]}", "cannot-fail"),
+        ("type: workflow_transition_order, params: {sequence: [e, a]}", "cannot-hold"),
+        ("type: path_is, params: {states: [e]}", "cannot-hold"),
+        ("type: path_is, params: {states: [a, e, b]}", "cannot-hold"),
+    ] {
+        assert_eq!(codes("", assertion), [code], "{assertion}");
+    }
+    let order = "type: workflow_transition_order, params: {sequence: [e, a], min_score: 0.5}";
+    let path = "type: path_is, params: {states: [b, e]}";
+    assert_eq!((codes("", order), codes("inputs: {state: b}\n", path)), (vec![], vec![]));
+    let all = "type: workflow_transition_order, params: {sequence: [a, b, e]}";
+    assert_eq!(codes("", all), [""; 0]);
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_told_what_they_are_and_once() {
+    let said = |assertion: &str| {
+        let (_, findings) = read(&spec(&format!("assertions: [{{{assertion}}}]")));
+        findings.iter().map(|finding| finding.message.clone()).collect::<Vec<_>>()
+    };
+    let max = said("type: length, params: {max: -1}");
+    assert_eq!(max, ["a whole number from 0 on is wanted here, not -1"]);
+    assert_eq!(said("type: json_path, params: {path: x, min: '5'}"), ["a number is wanted here"]);
+    assert_eq!(said("type: usage, params: {max_cost: -1}"), ["a number from 0 on is wanted here"]);
+}
+
+#[test]
 fn what_cannot_fail_and_what_cannot_hold_is_refused() {
     let refused = |spec_text: &str, code: &str| {
         let text = spec(spec_text);

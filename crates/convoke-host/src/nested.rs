@@ -40,10 +40,15 @@ pub(crate) fn kind_of(path: &str, text: &str) -> Option<&'static dyn DefinitionK
     KINDS.iter().copied().find(|kind| is_one && kind.recognizes(path, text.as_bytes()))
 }
 
+/// The code of files that are too many in each other.
+const TOO_DEEP: &str = "too-deep";
+
 /// Why a file cannot run as a part of the one that names it.
 pub(crate) enum Unfit {
     /// Files lead back to each other: which.
     Circle(String),
+    /// Too many stand in each other.
+    TooDeep(String),
     /// Anything else.
     Bad(String),
 }
@@ -52,7 +57,7 @@ impl From<NestingError> for Unfit {
     fn from(error: NestingError) -> Self {
         match error {
             NestingError::Circle { .. } => Self::Circle(error.to_string()),
-            _ => Self::Bad(error.to_string()),
+            _ => Self::TooDeep(error.to_string()),
         }
     }
 }
@@ -63,6 +68,9 @@ impl Unfit {
         match self {
             Self::Circle(circle) => Finding::error(Code::Circular.name(), path, circle)
                 .help("let one of them do its work without the next"),
+            Self::TooDeep(why) => {
+                Finding::error(TOO_DEEP, path, why).help("let one file do the work of several")
+            }
             Self::Bad(why) => Finding::error("bad-workflow", path, format!("{what}: {why}")),
         }
     }
@@ -92,10 +100,14 @@ fn unfit(file: &str, diagnostics: &Diagnostics) -> Unfit {
     let said = |message: &str, notes: &[String]| {
         std::iter::once(message).chain(notes.iter().map(String::as_str)).collect::<Vec<_>>().join("; ")
     };
-    // A circle is said where one looks first, as each file in it would only send one on to the next.
-    let circle = diagnostics.iter().find(|found| found.code.name() == Code::Circular.name());
-    if let Some(circle) = circle {
-        return Unfit::Circle(said(&circle.message, &circle.notes));
+    // What is about several files is said where one looks first, as each of them would only send one on to the next.
+    let of_several = |code: &str, unfit: fn(String) -> Unfit| {
+        let found = diagnostics.iter().find(|found| found.code.name() == code)?;
+        Some(unfit(said(&found.message, &found.notes)))
+    };
+    let found = of_several(Code::Circular.name(), Unfit::Circle);
+    if let Some(found) = found.or_else(|| of_several(TOO_DEEP, Unfit::TooDeep)) {
+        return found;
     }
     let first = diagnostics.iter().find(|found| found.code.severity() == Severity::Error);
     let first = first.map(|first| format!(": {}", said(&first.message, &first.notes))).unwrap_or_default();

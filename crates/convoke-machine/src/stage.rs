@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::{
     Activation, ComposedWork, InvalidComposition, InvalidMachine, Machine, MachineState, Refusal, Situation,
-    Stage, clients_of,
+    Stage, Validator, clients_of,
 };
-use crate::pack::model::{Parameters, SkillSource};
+use crate::pack::model::{Parameters, Prompt, SkillSource};
 use crate::pack::{AGENT, CompiledPack, CompiledPrompt, Moment};
 use crate::workflow::{Compiled, InvalidWorkflow};
 
@@ -142,7 +142,7 @@ impl PackStage {
         activation.tools = self.tools_of(situation)?;
         // A step of a composition has the tools that it names.
         if let Some(skills) = self.skills.as_ref().filter(|_| situation.state.composition.is_none()) {
-            let skills = skills.of_state(&|name, path| allows(filter, name, path));
+            let skills = skills.of_state(&|name, path| self.has_skill(situation, name, path));
             activation.prompt.push_str(&skills.text);
             activation.refusal = skills.refusal;
             for tool in skills.tools {
@@ -153,15 +153,32 @@ impl PackStage {
         activation.model = self.model.clone();
         let policy = prompt.declared.tool_policy.as_ref();
         activation.max_rounds = policy.map(|policy| policy.max_rounds);
-        activation.max_calls_per_reply = policy.map(|policy| policy.max_tool_calls_per_turn);
-        activation.validators = prompt.validators.clone();
+        activation.max_calls_per_turn = policy.map(|policy| policy.max_tool_calls_per_turn);
+        let holds = |rule: &&Validator| situation.is_of_earlier_build || rule.makes_sense();
+        activation.validators = prompt.validators.iter().filter(holds).cloned().collect();
         Ok(activation)
+    }
+
+    /// Whether a state has a skill: if so, with how much of what was said was known when it was put away last.
+    fn has_skill(&self, situation: &Situation<'_>, name: &str, path: &str) -> Option<usize> {
+        let lacks = |state: &str| {
+            let workflow = self.pack.model().workflow.as_ref();
+            let state = workflow.and_then(|workflow| workflow.states.get(state));
+            state.is_some_and(|state| !allows(&state.skills, name, path))
+        };
+        let away = situation.entered.iter().filter(|(state, _)| lacks(state));
+        let since = away.map(|(_, known)| *known).max().unwrap_or_default();
+        allows(&situation.state.skills, name, path).then_some(since)
     }
 
     fn tools_of(&self, situation: &Situation<'_>) -> Result<Toolset, String> {
         let mut tools = Toolset::new();
+        let members = self.pack.model().agents.as_ref().map(|agents| &agents.members);
+        let is_member = |name: &str| members.is_some_and(|members| members.contains_key(name));
         for name in self.pack.allowed_tools(situation.task, self.tools.names()) {
-            if let Some(tool) = self.tools.get(name) {
+            if let Some(tool) =
+                self.tools.get(name).filter(|_| situation.is_of_earlier_build || !is_member(name))
+            {
                 tools.add(Arc::clone(tool)).map_err(|error| error.to_string())?;
             }
         }
@@ -261,8 +278,9 @@ fn is_like(pattern: &str, path: &str) -> bool {
 
 /// Skills that states of a pack take up while they speak, as whoever runs the pack has them.
 pub trait Skills: Send + Sync {
-    /// What a state is given; `has` says by name and path which skills it has.
-    fn of_state(&self, has: &dyn Fn(&str, &str) -> bool) -> StateSkills;
+    /// What a state is given; `has` says by name and path which skills it has, and after how many messages of what was said one that
+    /// was taken up is not put away since.
+    fn of_state(&self, has: &dyn Fn(&str, &str) -> Option<usize>) -> StateSkills;
 }
 
 /// The skills that a state is given.
@@ -287,8 +305,13 @@ impl Stage for PackStage {
         self.compositions.get(name)?.as_ref().ok().cloned()
     }
 
-    fn has_clients(&self) -> bool {
+    fn has_rules(&self) -> bool {
+        let pack = self.pack.model();
+        let has_rules = |prompt: &Prompt| prompt.tool_policy.is_some() || !prompt.validators.is_empty();
         clients_of(&self.tools).next().is_some()
+            || pack.agents.is_some()
+            || !pack.skills.is_empty()
+            || pack.prompts.values().any(has_rules)
     }
 }
 

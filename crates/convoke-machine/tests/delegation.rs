@@ -4,14 +4,17 @@
 mod packs;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use convoke_core::{Fork, Message, ModelRequest, Role, Runtime, Store, Toolset};
+use convoke_agent::FunctionTool;
+use convoke_core::{Answer, Entry, Error, Fork, Message, ModelRequest, Role, Runtime, Store, Toolset};
 use convoke_machine::conversation::{MachineState, Talk};
 use convoke_machine::stage::PackStage;
+use convoke_machine::workflow::Status;
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
 use packs::{prompt, valid, with};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn with_tools(template: &str, tools: Value) -> Value {
     let mut prompt = prompt(template);
@@ -83,6 +86,16 @@ async fn promptkit_209_tools_that_name_agents_become_tools_that_ask_them() {
     assert_eq!(valid(&pack).delegates_of("chat"), ["summarizer"]);
     pack["prompts"]["chat"]["tool_policy"] = json!({"blocklist": ["a2a__*"]});
     assert_eq!(valid(&pack).delegates_of("chat"), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_tool_with_the_name_of_an_agent_is_that_agent() {
+    let mut pack = desk();
+    pack["tools"]["summarizer"] = json!({"name": "summarizer", "description": "Delegates"});
+    let model = delegating();
+    assert_eq!(said(&pack, &model, "Where is it?").await, "They say it is late.");
+    assert_eq!(tools(&model.requests()[0]), ["lookup", "a2a__summarizer"]);
+    assert!(packs::warnings(&pack).contains(&"hidden-tool"));
 }
 
 #[tokio::test]
@@ -185,4 +198,101 @@ async fn an_agent_knows_what_it_was_asked_before_and_what_it_answered() {
             vec!["sum this up".into(), "In short: late.".into(), "shorter".into()]
         ]
     );
+}
+
+/// A desk with so many calls, whose summariser looks as long as it may.
+fn limited(max: u64) -> (Value, ScriptedModel, Toolset, Arc<AtomicU32>) {
+    let mut pack = desk();
+    pack["prompts"]["summarizer"]["tools"] = json!(["look"]);
+    pack["tools"]["look"] = json!({"name": "look", "description": "Looks"});
+    pack["workflow"] = json!({
+        "version": 2, "entry": "s", "engine": {"budget": {"max_tool_calls": max}},
+        "states": {"s": {"prompt_task": "chat", "on_event": {"Go": "e"}}, "e": {"prompt_task": "chat", "terminal": true}},
+    });
+    let look = |request: &ModelRequest| Reply::tool("look", json!({"after": request.messages.len()}));
+    let model = ScriptedModel::builder()
+        .when(Match::system_contains("You sum up").and(Match::offers_tool("look")), Reply::with(look))
+        .when(Match::system_contains("You sum up"), "In short: late.")
+        .when(Match::has_tool_result(), "They say it is late.")
+        .otherwise(Reply::tool("a2a__summarizer", json!({"query": "sum this up"})))
+        .build();
+    let looked = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&looked);
+    let look = FunctionTool::new("look", "Looks", move |_: Map<String, Value>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        async { Ok::<_, Error>("seen".to_owned()) }
+    });
+    (pack, model, Toolset::new().with(look).unwrap(), looked)
+}
+
+#[tokio::test]
+async fn what_agents_call_counts_against_the_budget_of_the_workflow_also_if_it_is_killed_anywhere() {
+    let (pack, model, tools, looked) = limited(3);
+    let stage = PackStage::new(Arc::new(valid(&pack)), tools, Some(Arc::new(model)));
+    let workflow = stage.machine().unwrap().workflow();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let patience = std::time::Duration::ZERO;
+    let runtime = || Runtime::builder().shared_store(Arc::clone(&store)).patience(patience).build();
+    let whole = runtime().start(&workflow, ada("Where?")).await.unwrap();
+    let (run, whole) = (whole.run.clone(), whole.completed().unwrap());
+    let calls = |state: &MachineState| state.context.as_ref().unwrap().total_tool_calls();
+    assert_eq!(whole.last.as_deref(), Some("They say it is late."));
+    assert_eq!((looked.load(Ordering::Relaxed), calls(&whole)), (2, 3));
+    let entries: Vec<Entry> = store.entries(&run, 1, usize::MAX).await.unwrap();
+    for cut in 1..=entries.len() as u64 {
+        let killed = Fork::new(run.clone(), cut).create(&store).await.unwrap();
+        let ended = runtime().resume(&workflow, killed).await.unwrap().completed().unwrap();
+        assert_eq!((&ended.last, calls(&ended)), (&whole.last, 3), "killed before entry {cut}");
+    }
+    // Nothing is left for what is said next.
+    let talk = runtime().start(&workflow, ada("Where?").talk(Talk::Ongoing)).await.unwrap();
+    let open = store.questions(Some(&talk.run)).await.unwrap();
+    store.answer(&talk.run, &open[0].id, Answer::text("And now?")).await.unwrap();
+    let talk = runtime().resume(&workflow, talk.run).await.unwrap().completed().unwrap();
+    assert_eq!((talk.status, calls(&talk)), (Status::BudgetExhausted, 3));
+}
+
+#[tokio::test]
+async fn what_a_workflow_calls_that_is_a_tool_counts_in_a_state_and_in_a_composition() {
+    let (inner, _, tools, looked) = limited(9);
+    let looks = ScriptedModel::builder()
+        .when(Match::has_tool_result(), "Seen.")
+        .otherwise(Reply::tool("look", json!({})))
+        .build();
+    let mut inner = inner;
+    inner.as_object_mut().unwrap().remove("workflow");
+    inner["id"] = json!("helper");
+    inner["agents"]["entry"] = json!("summarizer");
+    inner["prompts"]["summarizer"]["system_template"] = json!("You look.");
+    let helper = PackStage::new(Arc::new(valid(&inner)), tools, Some(Arc::new(looks)));
+    let helper = || Toolset::new().with(helper.clone().machine().unwrap().tool("Helps")).unwrap();
+    let steps = json!([{"id": "one", "kind": "tool", "tool": "helper", "args": {"opening": "look"}}]);
+    let states = |first: Value| {
+        with(&[
+            ("/prompts/chat", with_tools("You are the desk.", json!(["helper"]))),
+            ("/tools", json!({"helper": {"name": "helper", "description": "Helps"}})),
+            ("/compositions", json!({"work": {"version": 1, "steps": steps}})),
+            (
+                "/workflow",
+                json!({
+                    "version": 2, "entry": "s", "engine": {"budget": {"max_tool_calls": 9}},
+                    "states": {"s": first, "e": {"prompt_task": "chat", "terminal": true}},
+                }),
+            ),
+        ])
+    };
+    let spoken = json!({"prompt_task": "chat", "on_event": {"Go": "e"}});
+    let composed = json!({"orchestration": "composition", "composition": "work", "terminal": true});
+    for (number, first) in (1..).zip([spoken, composed]) {
+        let model = ScriptedModel::builder()
+            .when(Match::has_tool_result(), "Done.")
+            .otherwise(Reply::tool("helper", json!({"opening": "look"})))
+            .build();
+        let stage = PackStage::new(Arc::new(valid(&states(first))), helper(), Some(Arc::new(model)));
+        let workflow = stage.machine().unwrap().workflow();
+        let state = MachineState::saying("go").talk(Talk::Once);
+        let ended = Runtime::new().start(&workflow, state).await.unwrap().completed().unwrap();
+        assert_eq!(ended.context.unwrap().total_tool_calls(), 2, "{:?}", ended.last);
+        assert_eq!(looked.load(Ordering::Relaxed), number);
+    }
 }

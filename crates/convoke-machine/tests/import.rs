@@ -52,9 +52,11 @@ fn open(name: &str) -> Result<String, String> {
 #[test]
 fn manifests_become_a_pack_that_both_dialects_accept() {
     let imported = import("shop", "arena.yaml", ARENA, &open).unwrap();
-    let left_out =
-        "tools/look_up.yaml: `spec.output_schema` of a Tool has no place in a pack and is left out";
-    assert_eq!(imported.left_out, [left_out]);
+    let left_out = [
+        "prompts/greet.yaml: `spec.variables[0].binding` of a PromptConfig has no place in a pack and is left out",
+        "tools/look_up.yaml: `spec.output_schema` of a Tool has no place in a pack and is left out",
+    ];
+    assert_eq!(imported.left_out, left_out);
     let pack = imported.pack;
     let value = pack.to_value();
     assert_eq!(
@@ -88,7 +90,10 @@ fn everything_that_is_wrong_with_the_files_is_said() {
         import("x", "a.yaml", arena, &open).unwrap_err().iter().map(ToString::to_string).collect();
     assert_eq!(
         said,
-        ["prompts/gone.yaml: not there", "prompts/none.yaml: this is a `Tool`, not a `PromptConfig`"]
+        [
+            "prompts/gone.yaml: a.yaml names it: not there",
+            "prompts/none.yaml: this is a `Tool`, not a `PromptConfig`"
+        ]
     );
     let prompt = "kind: PromptConfig\napiVersion: v1\nmetadata: {name: x}\nspec: {}\n";
     assert_eq!(import("x", "p.yaml", prompt, &open).unwrap_err().len(), 1);
@@ -97,8 +102,9 @@ fn everything_that_is_wrong_with_the_files_is_said() {
 
 #[test]
 fn what_has_no_place_in_a_pack_is_named_and_not_dropped_in_silence() {
-    let prompt =
-        PROMPT.replace("  allowed_tools:", "  allowed_tool:").replace("  validators:", "  validatrs:");
+    let prompt = PROMPT
+        .replace("  allowed_tools:", "  metadata: {}\n  allowed_tool:")
+        .replace("  validators:", "  validatrs:");
     let tool = TOOL
         .replace("output_schema: {}", "output_schema: {}, mode: mock")
         .replace("{name: look_up}", "{name: look_up, labels: {team: shop}}")
@@ -119,8 +125,10 @@ fn what_has_no_place_in_a_pack_is_named_and_not_dropped_in_silence() {
         left_out,
         [
             said("arena.yaml", "spec.providers", "Arena", ""),
+            said(prompt, "spec.metadata", "PromptConfig", ""),
             said(prompt, "spec.allowed_tool", "PromptConfig", "; did you mean `allowed_tools`?"),
             said(prompt, "spec.validatrs", "PromptConfig", "; did you mean `validators`?"),
+            said(prompt, "spec.variables[0].binding", "PromptConfig", ""),
             said("tools/look_up.yaml", "status", "Tool", ""),
             said("tools/look_up.yaml", "metadata.labels", "Tool", ""),
             said("tools/look_up.yaml", "spec.output_schema", "Tool", ""),

@@ -4,14 +4,17 @@ mod packs;
 
 use std::sync::Arc;
 
-use convoke_core::store::NewMail;
-use convoke_core::{EventKind, Message, ModelRequest, RunStatus, Runtime, Store, ToolCall, Toolset};
+use convoke_agent::FunctionTool;
+use convoke_core::store::{Batch, NewMail, NewRun};
+use convoke_core::{
+    Entry, Error, EventKind, Message, ModelRequest, RunStatus, Runtime, Store, ToolCall, Toolset,
+};
 use convoke_machine::conversation::{MachineState, TOOL_RESULTS, Talk};
 use convoke_machine::stage::{PackMachineError, PackStage, Skills, StateSkills};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
 use packs::{prompt, valid, with};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn stage(pack: &Value, model: &ScriptedModel) -> PackStage {
     PackStage::new(Arc::new(valid(pack)), Toolset::new(), Some(Arc::new(model.clone())))
@@ -125,9 +128,9 @@ fn several_prompts_need_somebody_who_says_which_comes_first() {
 struct Shelf(Vec<(&'static str, &'static str)>);
 
 impl Skills for Shelf {
-    fn of_state(&self, has: &dyn Fn(&str, &str) -> bool) -> StateSkills {
+    fn of_state(&self, has: &dyn Fn(&str, &str) -> Option<usize>) -> StateSkills {
         let own: Vec<&str> =
-            self.0.iter().filter(|(name, path)| has(name, path)).map(|(name, _)| *name).collect();
+            self.0.iter().filter(|(name, path)| has(name, path).is_some()).map(|(name, _)| *name).collect();
         StateSkills { text: format!(" Skills: {}.", own.join(" ")), ..StateSkills::default() }
     }
 }
@@ -168,6 +171,133 @@ async fn a_state_has_the_skills_that_its_filter_names() {
     }
 }
 
+/// The number of messages from which on taking up a skill counts, as prompts of states have it.
+struct Since;
+
+impl Skills for Since {
+    fn of_state(&self, has: &dyn Fn(&str, &str) -> Option<usize>) -> StateSkills {
+        StateSkills { text: format!(" Since: {:?}.", has("tone", "tone")), ..StateSkills::default() }
+    }
+}
+
+/// A state with skills, one without, and the first again, each entered by an event.
+fn there_and_back() -> Value {
+    let workflow = json!({"version": 2, "entry": "a", "states": {
+        "a": {"prompt_task": "chat", "orchestration": "hybrid", "on_event": {"Go": "b"}},
+        "b": {"prompt_task": "chat", "skills": "none", "orchestration": "hybrid", "on_event": {"Back": "a"}}}});
+    let skills = json!([{"name": "tone", "description": "Tone", "instructions": "Be kind."}]);
+    with(&[("/prompts/chat", prompt("Talk.")), ("/workflow", workflow), ("/skills", skills)])
+}
+
+#[tokio::test]
+async fn a_skill_that_was_put_away_with_a_transition_is_not_taken_up_by_coming_back() {
+    let model = ScriptedModel::builder().otherwise("Hm.").build();
+    let machine = stage(&there_and_back(), &model).with_skills(Arc::new(Since)).machine().expect("a machine");
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = || {
+        let patience = std::time::Duration::ZERO;
+        Runtime::builder().shared_store(Arc::clone(&store)).patience(patience).build()
+    };
+    let workflow = machine.workflow();
+    let mut talk = runtime().start(&workflow, MachineState::saying("hello")).await.expect("a run");
+    for event in ["Go", "Back"] {
+        store.post(&talk.run, NewMail::json(event, &()).expect("mail")).await.expect("posted");
+        talk = runtime().resume(&workflow, talk.run).await.expect("a run");
+    }
+    let told: Vec<String> =
+        systems(&model).iter().map(|system| system.replace("Talk. Since: ", "")).collect();
+    // What was known when `b` was entered: the greeting and its answer.
+    assert_eq!(told, ["Some(0).", "None.", "Some(2)."]);
+}
+
+/// Looks three times, twice in the first reply, and says something that must not be said.
+fn looking() -> (Value, ScriptedModel) {
+    let look = |numbers: &[u32]| {
+        numbers.iter().fold(Reply::empty(), |reply, number| {
+            let (id, name) = (format!("c{number}"), "look".to_owned());
+            reply.and_call(ToolCall { id, name, arguments: json!({"n": number}) })
+        })
+    };
+    let replies = [look(&[1, 2]), look(&[3]), Reply::from("A lawsuit.")];
+    let pack = with(&[
+        ("/tools", json!({"look": {"name": "look", "description": "looks"}})),
+        ("/prompts/chat", prompt("Talk.")),
+        ("/prompts/chat/tools", json!(["look"])),
+        ("/prompts/chat/tool_policy", json!({"max_rounds": 3, "max_tool_calls_per_turn": 2})),
+        (
+            "/prompts/chat/validators",
+            json!([
+                {"type": "banned_words", "params": {"words": ["lawsuit"], "message": "No."}},
+                {"type": "regex", "params": {"pattern": "No", "expect_match": "no", "message": "Nonsense"}},
+                {"type": "regex", "params": {"pattern": "None", "expect_match": "no", "message": "Turned round"}},
+            ]),
+        ),
+    ]);
+    (pack, ScriptedModel::replies(replies))
+}
+
+fn look() -> Toolset {
+    let look = FunctionTool::new("look", "Looks", |_: Map<String, Value>| async {
+        Ok::<_, Error>("seen".to_owned())
+    });
+    Toolset::new().with(look).expect("a tool")
+}
+
+fn refused(talk: &MachineState) -> Vec<String> {
+    let results = talk.said.iter().flat_map(|message| message.results().cloned().collect::<Vec<_>>());
+    results.filter(|result| result.is_error).map(|result| result.content).collect()
+}
+
+#[tokio::test]
+async fn calls_are_limited_in_a_turn_and_a_limit_is_told_also_if_the_last_words_are_replaced() {
+    let (pack, model) = looking();
+    let stage = PackStage::new(Arc::new(valid(&pack)), look(), Some(Arc::new(model)));
+    let machine = stage.machine().expect("a machine");
+    let state = MachineState::saying("go").talk(Talk::Once);
+    let talk = Runtime::new().start(&machine.workflow(), state).await.expect("a run");
+    let talk = talk.completed().expect("an end");
+    let refused = refused(&talk);
+    assert!(matches!(&refused[..], [why] if why.contains("one turn may ask for 2 calls")), "{refused:?}");
+    assert_eq!(talk.last.as_deref(), Some("No."));
+    assert_eq!(talk.cut_short.values().collect::<Vec<_>>(), ["it reached its limit of 3 turns"]);
+}
+
+#[tokio::test]
+async fn a_run_of_an_earlier_build_keeps_its_limits_and_its_validators() {
+    let (pack, model) = looking();
+    let stage = PackStage::new(Arc::new(valid(&pack)), look(), Some(Arc::new(model)));
+    let workflow = stage.machine().expect("a machine").workflow();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = || Runtime::builder().shared_store(Arc::clone(&store)).build();
+    let state = MachineState::saying("go").talk(Talk::Once);
+    let run = runtime().start(&workflow, state).await.expect("a run").run;
+    // As an earlier build would have begun it.
+    let record = store.run(&run).await.expect("a store").expect("a run");
+    let entries = store.entries(&run, 1, usize::MAX).await.expect("entries");
+    let kept = entries.into_iter().filter(|entry| !entry.path.as_str().contains("version of")).take(1);
+    let kept = kept.zip(1..).map(|(entry, seq)| Entry { seq, ..entry });
+    let past = Batch { entries: kept.collect(), ..Batch::default() };
+    let new = NewRun {
+        id: "earlier".parse().expect("an id"),
+        workflow: record.workflow,
+        version: record.version,
+        input: record.input,
+        outline: record.outline,
+        launch: record.launch,
+        seed: record.seed,
+        forked_from: None,
+        past,
+    };
+    let lease = store.create(new).await.expect("a run");
+    store.release(&lease);
+    let (_, model) = looking();
+    let stage = PackStage::new(Arc::new(valid(&pack)), look(), Some(Arc::new(model)));
+    let workflow = stage.machine().expect("a machine").workflow();
+    let talk = runtime().resume(&workflow, lease.run).await.expect("a run").completed().expect("an end");
+    assert_eq!(refused(&talk), [""; 0]);
+    assert_eq!(talk.last.as_deref(), Some("Turned round"), "`\"no\"` was taken for true");
+}
+
 /// A pack without a workflow whose client is asked for this many calls in every reply, and the model of it.
 fn with_client(calls: usize) -> (Value, ScriptedModel) {
     let pack = with(&[
@@ -185,7 +315,7 @@ fn with_client(calls: usize) -> (Value, ScriptedModel) {
 }
 
 #[tokio::test]
-async fn rounds_and_calls_of_a_reply_are_limited_where_a_client_executes_them_and_nothing_else_is_there() {
+async fn rounds_and_calls_of_a_turn_are_limited_where_a_client_executes_them_and_nothing_else_is_there() {
     let (pack, model) = with_client(4);
     let machine = stage(&pack, &model).machine().expect("a machine");
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -211,5 +341,5 @@ async fn rounds_and_calls_of_a_reply_are_limited_where_a_client_executes_them_an
         .map(|result| result.content)
         .collect();
     assert_eq!(refused.len(), 2, "{refused:?}");
-    assert!(refused[0].contains("one reply may ask for 2 calls"), "{refused:?}");
+    assert!(refused[0].contains("one turn may ask for 2 calls"), "{refused:?}");
 }

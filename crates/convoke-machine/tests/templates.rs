@@ -4,7 +4,9 @@ mod packs;
 
 use convoke_machine::pack::model::Eval;
 use convoke_machine::pack::template::Template;
-use convoke_machine::pack::{Bound, CompiledPack, CompiledPrompt, Moment, RenderError, Wrong, merged, read};
+use convoke_machine::pack::{
+    Bound, CompiledPack, CompiledPrompt, Moment, RenderError, Validator, Wrong, merged, read,
+};
 use packs::{errors, findings, prompt, valid, warnings, with};
 use serde_json::{Map, Value, json};
 
@@ -305,6 +307,38 @@ fn promptkit_181_unknown_validators_are_mistakes_and_useless_ones_are_left_out()
     let pack = valid(&useless);
     let kinds: Vec<_> = pack.prompt("chat").unwrap().validators.iter().map(|rule| rule.kind()).collect();
     assert_eq!(kinds, ["max_length"]);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_not_taken_for_others() {
+    let cases = [
+        (
+            "regex",
+            json!({"pattern": "x", "expect_match": "no"}),
+            "`expect_match` is \"no\"; write true or false",
+        ),
+        ("regex", json!({"pattern": "x", "expect_match": 0}), "true or false"),
+        ("banned_words", json!({"words": []}), "none of them empty"),
+        ("banned_words", json!({"words": ["bad", ""]}), "none of them empty"),
+        ("required_fields", json!({"fields": [""]}), "none of them empty"),
+        ("json_valid", json!({"message": 5}), "`message` is 5; write a text"),
+        ("json_valid", json!({"direction": 5}), "write a text"),
+        ("json_valid", json!({"min_score": "1"}), "a number from 0 to 1"),
+        ("json_valid", json!({"min_score": 0.8, "max_score": 0.2}), "`min_score` is above `max_score`"),
+        ("length", json!({"min": 5, "max": 2}), "at least 5 and at most 2"),
+        ("length", json!({"min": "5", "max": 9}), "`min` is \"5\"; write a whole number from 0 on"),
+        ("json_schema", json!({"schema": false}), "something fits"),
+    ];
+    for (kind, params, why) in cases {
+        let list = json!([{"type": kind, "enabled": true, "params": params}]);
+        let pack = with(&[("/prompts/chat/validators", list)]);
+        assert_eq!(warnings(&pack), ["bad-validator"], "{kind} {params}");
+        let found = findings(&pack);
+        assert!(found[0].message.contains(why), "{}", found[0].message);
+        let prompt = valid(&pack);
+        let holds = |rule: &&Validator| rule.makes_sense();
+        assert_eq!(prompt.prompt("chat").unwrap().validators.iter().filter(holds).count(), 0);
+    }
 }
 
 #[test]

@@ -24,6 +24,6 @@ pub mod xdg;
 pub use bounded::read_bounded;
 pub use hex::{hex, unhex};
 pub use invisible::is_invisible;
-pub use shell::shell_quoted;
+pub use shell::{shell_argument, shell_quoted};
 pub use shorten::one_line_of;
 pub use suggest::nearest;

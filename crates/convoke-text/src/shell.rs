@@ -10,6 +10,13 @@ pub fn shell_quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// A word as a command takes it that is followed by no options: one that begins like an option stands behind `--`.
+#[must_use]
+pub fn shell_argument(word: &str) -> String {
+    let dashes = if word.starts_with('-') { "-- " } else { "" };
+    format!("{dashes}{}", shell_quoted(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -20,5 +27,12 @@ mod tests {
         assert_eq!(shell_quoted("two words"), "'two words'");
         assert_eq!(shell_quoted("it's $5"), r"'it'\''s $5'");
         assert_eq!(shell_quoted(""), "''");
+    }
+
+    #[test]
+    fn a_name_that_begins_like_an_option_is_none() {
+        assert_eq!(shell_argument("-ok"), "-- -ok");
+        assert_eq!(shell_argument("--it's"), r"-- '--it'\''s'");
+        assert_eq!(shell_argument("Approved"), "Approved");
     }
 }

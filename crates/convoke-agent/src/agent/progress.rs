@@ -19,6 +19,8 @@ pub(super) struct AgentProgress {
     pub(super) repeats: Repeats,
     /// A limit that was reached: the next turn is the last.
     pub(super) limit: Option<Limit>,
+    /// The limit that made this turn the last.
+    pub(super) last: Option<AgentStop>,
     /// How many turns there are since the limit was raised.
     pub(super) raised_turns: Option<u32>,
     /// The calls of this turn that time ran out on.
@@ -37,6 +39,7 @@ impl AgentProgress {
             stop: None,
             repeats: Repeats::new(repeat_limit),
             limit: None,
+            last: None,
             raised_turns: None,
             unfinished: Vec::new(),
         }
@@ -80,6 +83,7 @@ impl AgentProgress {
             transcript: self.transcript,
             turns: self.turns,
             stop,
+            limit: self.last,
             usage: self.usage,
             pending_calls: self.pending,
         }

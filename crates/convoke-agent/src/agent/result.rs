@@ -88,6 +88,9 @@ pub struct AgentResult {
     pub turns: u32,
     /// Why it stopped.
     pub stop: AgentStop,
+    /// The limit that made its last turn one without tools, also where something else stopped it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<AgentStop>,
     /// What the agent itself used; agents it called count for themselves.
     pub usage: Usage,
     /// The calls of the last reply that are left to whoever reads this.

@@ -45,6 +45,7 @@ impl Turn<'_> {
         let calls = reply.tool_calls();
         let wants_stop = self.agent.stop_when.as_ref().is_some_and(|stop| stop(self.number, &reply));
         progress.record_reply(conversation, reply);
+        progress.last = self.last.map(Limit::stop);
         if cut_short {
             progress
                 .answer(dismiss_all(scope, &calls, "not called: the reply was cut off by the budget").await);

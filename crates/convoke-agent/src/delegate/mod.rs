@@ -5,10 +5,12 @@
 //! run, and never in the caller's conversation or account.
 
 mod agent_tool;
+mod counted;
 mod specialists;
 mod workflow_result;
 mod workflow_tool;
 
 pub use agent_tool::AgentTool;
+pub use counted::DelegatedCalls;
 pub use specialists::{Specialist, SpecialistRegistry};
 pub use workflow_tool::WorkflowTool;

@@ -8,6 +8,7 @@ use convoke_core::{Answer, Decision, PendingQuestion, Question, QuestionKind};
 use convoke_host::chat::TURN;
 use convoke_host::stored::{question_body, question_brief};
 use convoke_host::{json_answer, media_answer};
+use convoke_text::{shell_argument, shell_quoted};
 use serde_json::Value;
 
 use crate::terminal::{Rich, Tone, text};
@@ -80,7 +81,9 @@ impl Dialog {
             subject["awaits"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         if !events.is_empty() {
             let run = &self.question.run;
-            let how = format!("waits for {}: `convoke send {run} {}`", events.join(" or "), events[0]);
+            let command =
+                format!("convoke send {} {}", shell_quoted(run.as_str()), shell_argument(events[0]));
+            let how = format!("waits for {}: `{command}`", events.join(" or "));
             lines.push(Rich::new(Tone::Faint, how));
         }
         lines

@@ -53,3 +53,31 @@ fn everything_that_is_wrong_with_inputs_is_listed() {
         assert!(told.contains(part), "{part} is missing: {told}");
     }
 }
+
+#[test]
+fn where_a_prompt_is_chosen_a_variable_of_another_one_takes_no_name_from_it() {
+    let place = Place::empty();
+    let head = TWO.split_once("  a:").unwrap().0;
+    let variables = "[{name: message, type: string, required: true}]";
+    let a = format!(
+        "  a: {{id: a, name: A, version: 1.0.0, system_template: 'A {{{{message}}}}', variables: {variables}}}\n"
+    );
+    let b = "  b: {id: b, name: B, version: 1.0.0, system_template: B}\n";
+    place.write("m.pack.yaml", format!("{head}{a}{b}"));
+    place.write("s.toml", "[[rule]]\nwhen = {last_contains = \"hello\"}\nreply = \"Heard.\"\n");
+    let inspected = stdout(&place.convoke(&["inspect", "m.pack.yaml"]));
+    assert!(inspected.contains("prompt: string, must be given"), "{inspected}");
+    let run = [
+        "run",
+        "m.pack.yaml",
+        "-m",
+        "scripted/s.toml",
+        "--no-input",
+        "-i",
+        "prompt=b",
+        "-i",
+        "message=hello",
+    ];
+    let told = stderr(&place.convoke(&run));
+    assert!(told.contains("said: Heard."), "{told}");
+}

@@ -649,3 +649,54 @@ fn a_misspelt_setting_of_an_eval_is_warned_about() {
     assert!(told("patterns: [x], patern: [y]").contains("patern"), "{}", told("patterns: [x], patern: [y]"));
     assert!(!told("patterns: [x]").contains("eval"), "{}", told("patterns: [x]"));
 }
+
+#[test]
+fn a_pack_is_not_compiled_over_what_it_names() {
+    let place = Place::empty();
+    let pack = "id: c\nname: C\nversion: 1.0.0\ntemplate_engine: {version: v1, syntax: \"{{variable}}\"}\n\
+        prompts: {p: {id: p, name: P, version: 1.0.0, system_template: S}}\nskills: [./sk]\n\
+        tools: {t: {name: t, description: d}}\nmetadata: {convoke: {workflows: {t: t.agent}}}\n\
+        compositions: {c: {version: 1, input_schema: in.json, steps: [{id: s, kind: prompt, prompt_task: p}]}}\n";
+    place.write("c.pack.yaml", pack);
+    place.write("in.json", "{\"type\": \"object\"}");
+    place.write("t.agent", "NAME t\nGOAL x \"look\"\nRUN m USING x\n");
+    place.write("sk/one/SKILL.md", "---\nname: one\ndescription: d\n---\nT\n");
+    for named in ["c.pack.yaml", "in.json", "t.agent", "sk/one/SKILL.md"] {
+        let refused = place.convoke(&["compile", "c.pack.yaml", "-o", named]);
+        assert!(stderr(&refused).contains("is what the pack is made of"), "{named}: {}", stderr(&refused));
+    }
+    assert!(place.convoke(&["compile", "c.pack.yaml", "-o", "c.pack.json"]).status.success());
+}
+
+#[test]
+fn an_event_that_begins_like_an_option_is_sent_with_the_command_that_is_shown() {
+    let place = Place::empty();
+    let pack = "id: f\nname: F\nversion: 1.0.0\ntemplate_engine: {version: v1, syntax: \"{{variable}}\"}\n\
+        prompts: {p: {id: p, name: P, version: 1.0.0, system_template: S}}\n\
+        workflow: {version: 2, entry: a, states: {a: {prompt_task: p, orchestration: external, on_event: {-ok: b}}, \
+        b: {prompt_task: p, terminal: true}}}\n";
+    place.write("f.pack.yaml", pack);
+    place.write("s.toml", "[[rule]]\nreply = \"x\"\n");
+    let run = ["run", "f.pack.yaml", "-m", "scripted/s.toml", "--no-input", "-i", "message=x", "--id", "r"];
+    let told = stderr(&place.convoke(&run));
+    assert!(told.contains("convoke send r -- -ok"), "{told}");
+    assert!(place.convoke(&["send", "r", "--", "-ok"]).status.success());
+}
+
+#[test]
+fn files_that_are_too_many_in_each_other_are_told_in_one_line() {
+    let place = Place::empty();
+    for number in 1..=9 {
+        let inner = format!(
+            "tools: {{t: {{name: t, description: d}}}}\nmetadata: {{convoke: {{workflows: {{t: d{}.pack.yaml}}}}}}\n",
+            number + 1
+        );
+        let pack = "name: D\nversion: 1.0.0\ntemplate_engine: {version: v1, syntax: \"{{variable}}\"}\n\
+            prompts: {p: {id: p, name: P, version: 1.0.0, system_template: S}}\n";
+        let inner = if number < 9 { inner } else { String::new() };
+        place.write(&format!("d{number}.pack.yaml"), format!("id: d{number}\n{pack}{inner}"));
+    }
+    let told = stderr(&place.convoke(&["validate", "d1.pack.yaml"]));
+    assert!(told.contains("error[too-deep]: `d9.pack.yaml` is one file too many in others"), "{told}");
+    assert!(place.convoke(&["validate", "d2.pack.yaml"]).status.success());
+}

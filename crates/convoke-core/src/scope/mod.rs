@@ -39,7 +39,7 @@ pub(crate) use time_limit::Deadline;
 pub(crate) use work_clock::{Pause, WorkClock};
 
 use self::node::TimeLeft;
-use crate::budget::{BudgetExhausted, Charge, Resource};
+use crate::budget::{BudgetExhausted, Charge, Limits, Resource};
 use crate::event::{Emission, EventKind, Moment, Position};
 use crate::intercept::InterceptorStack;
 use crate::model::AbsentModel;
@@ -236,6 +236,18 @@ impl ComposingScope<'_> {
     #[must_use]
     pub fn path_at(&self, place: &ReservedScope) -> Path {
         Path::join(self.node.path(), &place.name, place.repetition)
+    }
+
+    /// A scope below this one that has limits of its own.
+    #[must_use]
+    pub fn limited(&self, name: &str, limits: Limits) -> Scope {
+        self.narrowed(Child { limits: Some(limits), ..Child::named(name) })
+    }
+
+    /// How many calls of tools count against the limits that hold here most closely, those that the journal answered included.
+    #[must_use]
+    pub fn tool_calls_counted(&self) -> u64 {
+        self.node.budget.as_ref().map_or(0, |budget| budget.used().tool_calls)
     }
 
     /// A scope below this one whose events are collected, besides whoever listens to the run.

@@ -96,8 +96,11 @@ impl Reader {
     }
 
     fn wanted(&mut self, place: &Place<'_>, wanted: &str) {
-        let message = format!("{wanted} is wanted here, not {}", place.node.kind());
-        self.error("wrong-type", &place.path, message);
+        let given = match &place.node.content {
+            Content::Number(number) => number.to_string(),
+            _ => place.node.kind().to_owned(),
+        };
+        self.error("wrong-type", &place.path, format!("{wanted} is wanted here, not {given}"));
     }
 
     /// Checks that it is an object, and has no fields but these.
@@ -157,7 +160,7 @@ impl Reader {
     pub(super) fn whole(&mut self, place: &Place<'_>) -> Option<u64> {
         let number = place.value().as_u64();
         if number.is_none() {
-            self.wanted(place, "a whole number");
+            self.wanted(place, "a whole number from 0 on");
         }
         number
     }
@@ -174,9 +177,12 @@ impl Reader {
     pub(super) fn number(&mut self, place: &Place<'_>, least: f64, most: f64) -> Option<f64> {
         let number = place.value().as_f64().filter(|number| (least..=most).contains(number));
         if number.is_none() {
-            let range =
-                if most.is_finite() { format!("from {least} to {most}") } else { format!("from {least} on") };
-            self.error("bad-value", &place.path, format!("a number {range} is wanted here"));
+            let range = match (least > f64::MIN, most.is_finite()) {
+                (false, _) => String::new(),
+                (true, true) => format!(" from {least} to {most}"),
+                (true, false) => format!(" from {least} on"),
+            };
+            self.error("bad-value", &place.path, format!("a number{range} is wanted here"));
         }
         number
     }

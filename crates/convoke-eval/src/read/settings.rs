@@ -200,7 +200,11 @@ impl Reader {
     }
 
     fn validator(&mut self, kind: &str, params: &Place<'_>) -> Option<Validator> {
+        let known = self.findings.len();
         self.check_validator(kind, params)?;
+        if self.findings.len() > known {
+            return None;
+        }
         let mut settings: Map<String, Value> = self.map(params);
         settings.retain(|name, _| name != "message" && !SCORES.contains(&name.as_str()));
         self.built(kind, settings, params)
@@ -362,7 +366,7 @@ impl Reader {
             model_calls: whole("max_model_calls"),
             tool_calls: whole("max_tool_calls"),
         };
-        if ceilings == Ceilings::default() {
+        if !kind.settings.iter().any(|name| params.get(name).is_some()) {
             self.error("missing-field", &params.path, "this limits nothing").help =
                 Some(format!("give one of {}", kind.settings.join(", ")));
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
-use convoke_goals::agentfile::load::PathContent;
+use convoke_goals::agentfile::load::{LoadError, Loader, PathContent};
 use convoke_machine::pack;
 
 use super::PackKind;
@@ -27,11 +27,44 @@ pub struct CompiledFile {
 }
 
 impl CompiledFile {
-    /// Whether it was made of this file, by whatever name.
+    /// Whether it was made of this file, by whatever name: of one that it names, also in a package, or of what is in a skill's folder.
     #[must_use]
     pub fn is_made_of(&self, path: &Path) -> bool {
         let Ok(whole) = path.canonicalize() else { return false };
-        self.made_of.iter().any(|source| source.canonicalize().is_ok_and(|source| source == whole))
+        let is_it = |source: &Path| source.canonicalize().is_ok_and(|source| source == whole);
+        let has_it = |skill: &Path| skill.canonicalize().is_ok_and(|folder| whole.starts_with(folder));
+        self.made_of.iter().any(|source| {
+            let skill = source.parent().filter(|_| source.ends_with("SKILL.md"));
+            source.ancestors().any(is_it) || skill.is_some_and(has_it)
+        })
+    }
+}
+
+/// Files, and which of them were read.
+struct ReadFiles {
+    files: Box<dyn Loader>,
+    read: RefCell<Vec<String>>,
+}
+
+impl Loader for ReadFiles {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
+        let found = self.files.find(path)?;
+        if matches!(found, PathContent::Text(_) | PathContent::Binary) {
+            self.read.borrow_mut().push(path.to_owned());
+        }
+        Ok(found)
+    }
+
+    fn names(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        self.files.names(folder)
+    }
+
+    fn folders(&self, folder: &str) -> Result<Vec<String>, LoadError> {
+        self.files.folders(folder)
+    }
+
+    fn skill(&self, name: &str) -> Option<String> {
+        self.files.skill(name)
     }
 }
 
@@ -43,13 +76,10 @@ pub fn compile_pack(path: &Path) -> Result<CompiledFile, HostError> {
     let (name, bytes) = bytes_of(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let files = beside(path, &[], convoke_package::TrustStore::default());
-    let made_of = RefCell::new(vec![path.to_owned()]);
+    let files = ReadFiles { files, read: RefCell::default() };
     let open = |file: &str| match files.find(file) {
-        Ok(PathContent::Text(text)) => {
-            made_of.borrow_mut().push(path.with_file_name(file));
-            Ok(text)
-        }
-        Ok(_) => Err("there is no such file".to_owned()),
+        Ok(PathContent::Text(text)) => Ok(text),
+        Ok(_) => Err(format!("there is no such file; paths are relative to the folder of {name}")),
         Err(error) => Err(error.to_string()),
     };
     let imported = pack::import(&id_of(path), &name, &text, &open).map_err(|errors| {
@@ -57,8 +87,10 @@ pub fn compile_pack(path: &Path) -> Result<CompiledFile, HostError> {
     })?;
     let text = serde_json::to_string_pretty(&imported.pack).map_err(HostError::Unwritable)? + "\n";
     let source = Source::new(format!("{name}, compiled"), text);
-    let (_, diagnostics) = PackKind.read(&source, &*files);
-    Ok(CompiledFile { source, diagnostics, left_out: imported.left_out, made_of: made_of.into_inner() })
+    let (_, diagnostics) = PackKind.read(&source, &files);
+    let read = files.read.into_inner().into_iter().map(|file| path.with_file_name(file));
+    let made_of = std::iter::once(path.to_owned()).chain(read).collect();
+    Ok(CompiledFile { source, diagnostics, left_out: imported.left_out, made_of })
 }
 
 /// The name of the folder that a file is in, as an id.

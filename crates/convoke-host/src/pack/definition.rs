@@ -12,7 +12,9 @@ use convoke_history::History;
 use convoke_machine::conversation::{Machine, MachineState, Way};
 use convoke_machine::finding::Finding;
 use convoke_machine::pack::model::Eval;
-use convoke_machine::pack::{BAD_VALIDATOR, CompiledPack, Violation, Wrong, outline, to_diagram};
+use convoke_machine::pack::{
+    BAD_VALIDATOR, CompiledPack, CompiledPrompt, Violation, Wrong, outline, to_diagram,
+};
 use convoke_machine::stage::PackStage;
 use serde_json::{Map, Value, json};
 
@@ -27,7 +29,7 @@ pub(super) struct PackDefinition {
     workflows: Vec<ToolWorkflow>,
     skills: Arc<PackSkills>,
     inputs: Vec<Input>,
-    /// The inputs that are no variables of the pack.
+    /// The inputs that are no variables of the pack, or of some of the prompts of which one is talked with.
     reserved: Vec<&'static str>,
     rules_left_out: Vec<String>,
 }
@@ -54,7 +56,9 @@ impl PackDefinition {
         });
         let mut inputs: Vec<Input> = inputs.collect();
         let own = inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
-        let offered = |name: &str| !own.iter().any(|own| own == name);
+        let lacks = |name: &str| pack.prompts().values().any(|prompt| !uses(prompt, name));
+        let is_own = |name: &str| own.iter().any(|own| own == name);
+        let offered = |name: &str| if chooses && name != PROMPT { lacks(name) } else { !is_own(name) };
         let functions = !pack.model().compositions.is_empty();
         let states = pack.workflow().is_some();
         let reserved = [
@@ -66,7 +70,8 @@ impl PackDefinition {
         ];
         let reserved: Vec<&'static str> =
             reserved.into_iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| name).collect();
-        inputs.extend(reserved.iter().map(|name| Input::new(*name, Type::String, Some(Value::Null))));
+        let added = reserved.iter().filter(|name| !is_own(name));
+        inputs.extend(added.map(|name| Input::new(*name, Type::String, Some(Value::Null))));
         let left_out = findings.iter().filter(|finding| finding.code == BAD_VALIDATOR);
         let rules_left_out = left_out
             .map(|finding| format!("a validator is left out: {} ({})", finding.message, finding.path));
@@ -232,7 +237,8 @@ impl Definition for PackDefinition {
     fn misfits(&self, values: &Values) -> Vec<String> {
         let mut given: Map<String, Value> =
             values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        let chosen = self.reserved.iter().filter_map(|name| Some((*name, given.remove(*name)?)));
+        let reserved = reserved_with(&self.pack, &self.reserved, values.get(PROMPT).and_then(Value::as_str));
+        let chosen = reserved.iter().filter_map(|name| Some((*name, given.remove(*name)?)));
         let chosen: Map<String, Value> = chosen.map(|(name, value)| (name.to_owned(), value)).collect();
         let violations = violations(&self.pack, &given, chosen.get(PROMPT).and_then(Value::as_str), "");
         // What is not given, or of another name, is told by whoever knows the inputs; what is empty or of another JSON type is not.
@@ -319,8 +325,10 @@ impl EquippedDefinition for EquippedPack {
     fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {
         let mut variables: Map<String, Value> =
             values.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let chosen = values.get(PROMPT).and_then(Value::as_str);
+        let reserved = reserved_with(&self.pack, &self.reserved, chosen);
         let mut taken = |name: &str| {
-            let given = if self.reserved.contains(&name) { variables.remove(name) } else { None };
+            let given = if reserved.contains(&name) { variables.remove(name) } else { None };
             given.and_then(|given| given.as_str().map(str::to_owned))
         };
         let (opening, function) = (taken(MESSAGE), taken(COMPOSITION));
@@ -360,6 +368,21 @@ impl EquippedDefinition for EquippedPack {
         state.hears_every_event = hears_every_event;
         serde_json::to_vec(&state).map_err(|error| vec![error.to_string()])
     }
+}
+
+/// Whether a prompt has a variable of this name.
+fn uses(prompt: &CompiledPrompt, name: &str) -> bool {
+    prompt.variables.iter().any(|variable| variable.declaration.name == name)
+        || prompt.undeclared().contains(&name)
+}
+
+/// Those of these inputs that are no variables of the prompt that is talked with, if one was chosen, or else of any.
+fn reserved_with(pack: &CompiledPack, reserved: &[&'static str], prompt: Option<&str>) -> Vec<&'static str> {
+    let chosen = prompt.filter(|_| reserved.contains(&PROMPT));
+    let talks = |task: &String| chosen.is_none_or(|chosen| chosen == task);
+    let prompts = || pack.prompts().iter().filter(|(task, _)| talks(task));
+    let is_own = |name: &str| prompts().any(|(_, prompt)| uses(prompt, name));
+    reserved.iter().copied().filter(|name| !is_own(name)).collect()
 }
 
 /// What is wrong with variables: with those of the prompt that is talked with, or with those of all prompts that are used.

@@ -34,6 +34,8 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
             Some(_) => states().map(|state| state.name.to_string()).collect(),
             None => own().chain(pack.only_composition().map(str::to_owned)).collect(),
         },
+        entry: model.workflow.as_ref().map(|workflow| workflow.entry.clone()),
+        terminal: states().filter(|state| state.is_terminal()).map(|state| state.name.to_string()).collect(),
         events: of_states(&|state| state.orchestration != Orchestration::Internal),
         model_events: of_states(&|state| state.orchestration == Orchestration::Internal),
         artifacts: workflow
@@ -44,7 +46,11 @@ pub(super) fn vocabulary(pack: &CompiledPack) -> Vocabulary {
         client_tools: model.tools.keys().cloned().collect(),
         tools: own_tools(pack),
         rules: distinct(
-            pack.prompts().values().flat_map(|prompt| &prompt.validators).map(|rule| rule.kind()),
+            pack.prompts()
+                .values()
+                .flat_map(|prompt| &prompt.validators)
+                .filter(|rule| rule.makes_sense())
+                .map(|rule| rule.kind()),
         ),
         skills: None,
         steps: distinct(steps(pack).iter().map(|step| step.id.as_str())),

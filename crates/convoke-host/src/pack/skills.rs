@@ -1,5 +1,6 @@
 //! The skills of a pack: folders beside it, those kept on this machine, and those written in place.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -134,20 +135,32 @@ impl PackSkills {
 }
 
 impl Skills for PackSkills {
-    fn of_state(&self, has: &dyn Fn(&str, &str) -> bool) -> StateSkills {
-        let own = self.0.iter().filter(|own| has(&own.skill.name, &own.path));
-        let (at_once, later): (Vec<_>, Vec<_>) = own.partition(|own| own.is_preloaded);
+    fn of_state(&self, has: &dyn Fn(&str, &str) -> Option<usize>) -> StateSkills {
+        let own = self.0.iter().filter_map(|own| Some((own, has(&own.skill.name, &own.path)?)));
+        let (at_once, later): (Vec<_>, Vec<_>) = own.partition(|(own, _)| own.is_preloaded);
         let mut given = StateSkills::default();
-        for PackSkill { skill, .. } in at_once {
+        for (PackSkill { skill, .. }, _) in at_once {
             given.text.push_str(&format!("\n\n## {}\n\n{}", skill.name, skill.instructions));
         }
-        let shelf = SkillShelf::of(later.into_iter().map(|own| own.skill.clone()));
+        let shelf = SkillShelf::of(later.iter().map(|(own, _)| own.skill.clone()));
         let mut tools = Toolset::new();
         // There are no other tools that it could be called like.
         if !shelf.is_empty() && shelf.offer(&mut tools).is_ok() {
             given.text.push_str(&format!("\n\n{}", shelf.introduction(&tools)));
             given.tools = tools.iter().map(Arc::clone).collect();
-            given.refusal = Some(Arc::new(move |said, call| shelf.refusal(said, call)));
+            let mut by_time: BTreeMap<usize, Vec<Skill>> = BTreeMap::new();
+            for (own, since) in later {
+                by_time.entry(since).or_default().push(own.skill.clone());
+            }
+            let shelves: Vec<_> =
+                by_time.into_iter().map(|(since, skills)| (since, SkillShelf::of(skills))).collect();
+            given.refusal = Some(Arc::new(move |said, call| {
+                shelves.iter().find_map(|(since, shelf)| match since {
+                    0 => shelf.refusal(said, call),
+                    // The instructions are before what was said.
+                    since => shelf.refusal(&said.since(since + 1).cloned().collect(), call),
+                })
+            }));
         }
         given
     }

@@ -3,7 +3,7 @@
 use convoke_core::store::RunRecord;
 use convoke_core::{EffectKind, RunId, RunStatus};
 use convoke_history::{DisplayStatus, History, text};
-use convoke_text::shell_quoted;
+use convoke_text::{shell_argument, shell_quoted};
 
 use super::StoredRuns;
 use super::report::kind_of;
@@ -45,7 +45,7 @@ impl StoredRuns {
             return Some(format!("once what it waits for was sent, {resume}"));
         }
         if let Some(channel) = record.channels.first() {
-            let send = self.about("send", &record.id, &format!("{} JSON", shell_quoted(channel)));
+            let send = self.about("send", &record.id, &format!("{} JSON", shell_argument(channel)));
             return Some(format!("it waits to be sent something: `{send}`"));
         }
         match record.wake {

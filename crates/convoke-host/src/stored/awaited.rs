@@ -5,7 +5,7 @@ use convoke_core::{RunStatus, Timestamp, json_text};
 use convoke_history::lines::Rich;
 use convoke_history::{AwaitedMail, History, Tone, text};
 use convoke_text::columns::cut;
-use convoke_text::{nearest, shell_quoted};
+use convoke_text::{nearest, shell_argument, shell_quoted};
 use serde_json::Value;
 
 use super::StoredRuns;
@@ -58,7 +58,7 @@ pub fn call_lines(send: &str, awaited: &AwaitedMail<'_>, width: Option<usize>) -
             id => format!("\"call_id\": {}, ", Value::from(id)),
         };
         let result = shell_quoted(&format!("{{{id}\"content\": \"RESULT\"}}"));
-        let command = format!("  {send} {} {result}", shell_quoted(awaited.channel));
+        let command = format!("  {send} {} {result}", shell_argument(awaited.channel));
         // It is copied as it is.
         lines.push(Rich::new(Tone::Accent, text::clean(&command)));
     }

@@ -3,7 +3,7 @@
 use convoke_core::store::RunRecord;
 use convoke_core::{PendingQuestion, QuestionKind, RunId};
 use convoke_history::OpenQuestion;
-use convoke_text::shell_quoted;
+use convoke_text::{shell_argument, shell_quoted};
 use serde_json::Value;
 
 use super::StoredRuns;
@@ -42,12 +42,15 @@ impl StoredRuns {
                 all(&["--approve", "--approve --for-run", "--revise 'WHAT TO CHANGE'", reject])
             }
             QuestionKind::Choice { options } => {
-                let choose = |option: &String| command(&format!("--choose {}", shell_quoted(option)));
+                // What begins like an option is not taken for one.
+                let joint = |option: &str| if option.starts_with('-') { "=" } else { " " };
+                let choose =
+                    |option: &String| command(&format!("--choose{}{}", joint(option), shell_quoted(option)));
                 options.iter().map(choose).chain(self.forking_past(pending, options)).collect()
             }
             QuestionKind::Text => {
                 // A conversation may wait for an event that somebody sends, too.
-                let send = |event: &str| self.about("send", &pending.run, &shell_quoted(event));
+                let send = |event: &str| self.about("send", &pending.run, &shell_argument(event));
                 let text = command("--text 'YOUR ANSWER'");
                 std::iter::once(text).chain(awaited_events(pending).map(send)).collect()
             }

@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use convoke_agent::{Agent, AgentBuilder, AgentResult, AgentStop, Approval, OnRejection};
-use convoke_core::{Error, Execution, Message, Model, ModelParams, Scope, ToolCall, Toolset, Transcript};
+use convoke_agent::{
+    Agent, AgentBuilder, AgentResult, AgentStop, AnsweredCall, Approval, OnRejection, answered_calls,
+};
+use convoke_core::{Error, Execution, Model, ModelParams, Scope, ToolCall, Toolset, Transcript};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ComposedWork;
+use super::client::TURN_RULES;
+use super::tools::is_machine_tool;
 pub use crate::pack::{Direction, Validator};
 use crate::workflow::CompiledState;
 
@@ -28,6 +32,10 @@ pub struct Situation<'a> {
     pub variables: &'a Map<String, Value>,
     /// What the state knows of what was said.
     pub said: &'a Transcript,
+    /// How much of that was known when a state was entered last.
+    pub(crate) entered: &'a BTreeMap<String, usize>,
+    /// Whether an earlier build began the run, so that it goes on under the rules of that.
+    pub(crate) is_of_earlier_build: bool,
 }
 
 /// The way in which a state speaks.
@@ -44,8 +52,8 @@ pub struct Activation {
     pub model: Option<Arc<dyn Model>>,
     /// How often its model is asked in a turn.
     pub max_rounds: Option<u32>,
-    /// How many calls of one reply are made.
-    pub max_calls_per_reply: Option<u32>,
+    /// How many calls are made in a turn, those of the workflow's own tools not counted.
+    pub max_calls_per_turn: Option<u32>,
     /// Which calls a person must approve.
     pub approval: Approval,
     /// What must not be said.
@@ -65,7 +73,7 @@ impl Activation {
     }
 
     /// An agent that works as the state does, with these tools, and stops at what must not be said.
-    pub(super) fn agent(&self, name: &str, tools: Toolset, turns: u32) -> AgentBuilder {
+    pub(super) fn agent(&self, name: &str, tools: Toolset, turns: u32, rules: u32) -> AgentBuilder {
         let mut agent = Agent::builder(name)
             .params(self.params.clone())
             .tools(tools)
@@ -75,28 +83,44 @@ impl Activation {
         if let Some(model) = &self.model {
             agent = agent.shared_model(Arc::clone(model));
         }
-        if let Some(calls) = self.max_calls_per_reply {
-            agent = agent.max_calls_per_reply(calls);
+        if let Some(calls) = self.max_calls_per_turn {
+            agent = agent.max_calls_per_reply((rules < TURN_RULES).then_some(calls));
         }
         let validators = self.validators.clone();
         agent.stop_when(move |_, reply| objection(&validators, Direction::Output, &reply.text()).is_some())
     }
 
-    /// Says why a call is one too many in its reply, where clients execute some of them: who makes a call does not matter.
+    /// Says why a call is one too many: in its turn, which began after so many messages; or in its reply, where clients execute some of
+    /// its calls and no turn is limited. Who makes a call does not matter.
     pub(super) fn one_too_many(
         &self,
+        began: usize,
+        rules: u32,
     ) -> impl Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync + 'static {
-        let limit = self.max_calls_per_reply.unwrap_or(Agent::DEFAULT_MAX_CALLS_PER_REPLY);
+        let limit = self.max_calls_per_turn.unwrap_or(Agent::DEFAULT_MAX_CALLS_PER_REPLY);
+        let is_for_turn = rules >= TURN_RULES && self.max_calls_per_turn.is_some();
         let clients: BTreeSet<String> = clients_of(&self.tools).map(str::to_owned).collect();
         move |transcript, call| {
-            let calls = || transcript.last().into_iter().flat_map(Message::tool_calls);
-            let number = calls().position(|known| known.id == call.id)?;
-            let is_mixed = calls().any(|call| clients.contains(&call.name));
-            (is_mixed && number >= limit as usize).then(|| {
+            let counts = |call: &ToolCall| !is_for_turn || !is_machine_tool(&call.name);
+            let reply = transcript.last()?;
+            let mut calls = reply.tool_calls().filter(|call| counts(call));
+            let mut number = calls.position(|known| known.id == call.id)?;
+            if is_for_turn {
+                let before = transcript.since(began).take(transcript.len().saturating_sub(began + 1));
+                let before = answered_calls(before, Some(Agent::DEFAULT_REPEAT_LIMIT));
+                let made =
+                    |answered: &&AnsweredCall<'_>| !answered.is_refused_repeat && counts(answered.call);
+                number += before.iter().filter(made).count();
+            }
+            let is_limited = is_for_turn || reply.tool_calls().any(|call| clients.contains(&call.name));
+            (is_limited && number >= limit as usize).then(|| {
                 let name = &call.name;
+                let (part, instead) = match is_for_turn {
+                    true => ("turn", "Go on with what you have"),
+                    false => ("reply", "Ask for it again in your next reply if it is still needed"),
+                };
                 format!(
-                    "`{name}` was not called: one reply may ask for {limit} calls, and this is one too many. Ask for it again in \
-                     your next reply if it is still needed."
+                    "`{name}` was not called: one {part} may ask for {limit} calls, and this is one too many. {instead}."
                 )
             })
         }
@@ -121,9 +145,11 @@ pub(super) fn offered(tools: &Toolset, is_last: bool) -> Toolset {
 /// was one, too.
 pub(super) fn limited(result: &AgentResult, turns: u32, most: u32, tools: &Toolset) -> Option<String> {
     let lacked_clients = turns >= most && clients_of(tools).next().is_some();
-    match result.stop {
-        AgentStop::Complete if lacked_clients => AgentStop::MaxTurns.limit(turns),
-        stop => stop.limit(turns),
+    match (result.stop, result.limit) {
+        // What must not be said may be in the last turn as well.
+        (AgentStop::Custom, Some(limit)) => limit.limit(turns),
+        (AgentStop::Complete | AgentStop::Custom, _) if lacked_clients => AgentStop::MaxTurns.limit(turns),
+        (stop, _) => stop.limit(turns),
     }
 }
 
@@ -187,8 +213,8 @@ pub trait Stage: Send + Sync {
         None
     }
 
-    /// Whether it may have tools that clients execute.
-    fn has_clients(&self) -> bool {
+    /// Whether it may have anything whose rules have changed: tools that clients execute, limits of turns, validators, skills, agents.
+    fn has_rules(&self) -> bool {
         true
     }
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use convoke_agent::DelegatedCalls;
 use convoke_core::{Digest, Error, Message, Part, Path, Scope, ToolCall, ToolResult, json_text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -21,12 +22,19 @@ pub const CLIENT_REFUSED: &str = "tool.client.refused";
 /// How much of a channel's name the place of a conversation may be; the rest is for the step that waits there.
 const LONGEST_PLACE: usize = 80;
 
-/// Where clients send what came of calls, and which rules hold for these.
+/// From these rules on calls are limited in a turn, a validator that makes no sense does not hold, a skill that was put away stays so, and
+/// a tool with the name of an agent is that agent.
+pub(super) const TURN_RULES: u32 = 5;
+
+/// Where clients send what came of calls, and which rules hold for these and other calls.
 #[derive(Clone)]
 pub(super) struct Clients {
     /// In runs of earlier builds clients were asked for whatever models wanted (1), agents of compositions were offered their tools in the
-    /// last step too (2), or all conversations of a run had one channel (3).
+    /// last step too (2), all conversations of a run had one channel (3), or what [`TURN_RULES`] say was otherwise (4).
     pub(super) rules: u32,
+    /// Counts what others call whom a state calls in, where the calls of the workflow are limited. In runs of earlier builds that did not
+    /// count.
+    pub(super) delegated: Option<Arc<DelegatedCalls>>,
     /// Conversations within others may be side by side, so each of them has one of its own.
     pub(super) channel: Arc<str>,
 }
@@ -40,7 +48,7 @@ impl Clients {
             Some(place) => format!("{TOOL_RESULTS}/{}", Digest::of_parts(&[place.as_bytes()])),
             None => TOOL_RESULTS.to_owned(),
         };
-        Self { rules, channel: channel.into() }
+        Self { rules, delegated: None, channel: channel.into() }
     }
 }
 

@@ -34,9 +34,12 @@ impl Session<'_> {
             self.timed(&Arc::new(self.context.clone()))?
         };
         let left = self.calls_left().unwrap_or(u64::MAX);
+        // The composition has the limit as a whole.
+        self.clients.delegated.iter().for_each(|delegated| delegated.leave(u64::MAX));
         let (ended, tally) = work.run(&scope, &words, &activate, bounds, &self.clients).await;
         // Those that were refused were not made.
-        let calls = tally.calls.load(Ordering::Relaxed).min(left);
+        let delegated = self.clients.delegated.as_ref().map_or(0, |delegated| delegated.take());
+        let calls = tally.calls.load(Ordering::Relaxed).saturating_add(delegated).min(left);
         let counted = Command::at(at, Act::ToolCalls(calls));
         // Counting is never refused.
         let _ = advance(&self.machine.compiled, &mut self.context, counted);

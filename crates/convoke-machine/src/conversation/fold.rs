@@ -42,22 +42,25 @@ impl<'a> Fold<'a> {
         self
     }
 
-    /// Why a call in the last of these messages must not be made; nothing if it may be.
+    /// Why a call in the last of these messages must not be made, nothing if it may be; and how many calls there are with it.
     pub(super) fn refusal<'m>(
         mut self,
         messages: impl Iterator<Item = &'m Message>,
         wanted: &ToolCall,
-    ) -> Option<String> {
+    ) -> (Option<String>, u64) {
         let messages: Vec<&Message> = messages.collect();
-        let (last, earlier) = messages.split_last()?;
-        self = self.take_all(earlier.iter().copied());
-        for call in last.tool_calls() {
-            let refusal = self.take(call, None);
-            if call.id == wanted.id {
-                return refusal;
+        let mut refusal = None;
+        if let Some((last, earlier)) = messages.split_last() {
+            self = self.take_all(earlier.iter().copied());
+            for call in last.tool_calls() {
+                refusal = self.take(call, None);
+                if call.id == wanted.id {
+                    break;
+                }
+                refusal = None;
             }
         }
-        None
+        (refusal, self.context.total_tool_calls())
     }
 
     /// Takes a call, with its result once there is one. Gives why it is refused.

@@ -57,7 +57,10 @@ pub struct MachineState {
     /// What the current state knows of what was said.
     #[serde(with = "convoke_core::kept_transcript", skip_serializing_if = "Transcript::is_empty")]
     pub said: Transcript,
-    /// The same with the current state's instructions before it, as its model was asked last.
+    /// How much of that was known when a state was entered last.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) entered: BTreeMap<String, usize>,
+    /// What was said with the current state's instructions before it, as its model was asked last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) opened: Option<KeptOpening>,
     /// What was answered last.

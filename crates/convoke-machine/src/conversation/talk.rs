@@ -1,13 +1,14 @@
 //! The conversation: turns, until the workflow is over or nobody has anything more to say.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{Error, Message, Scope, json_text};
 use serde_json::Value;
 
 use super::announce;
-use super::client::Clients;
+use super::client::{Clients, TURN_RULES};
 use super::machine::{InvalidMachine, Machine};
 use super::messages::carried_over;
 use super::opening::Opening;
@@ -34,11 +35,13 @@ pub(super) struct Session<'a> {
     pub(super) is_by_visit: bool,
     /// Where clients send what came of calls.
     pub(super) clients: Clients,
-    /// Which rules hold for the budget. In runs of earlier builds (1) the time counted in which somebody was waited for, and calls that
-    /// it does not have were refused without an end.
+    /// Which rules hold for the budget. In runs of earlier builds the time counted in which somebody was waited for, and calls that
+    /// it does not have were refused without an end (1), or calls of those did not count whom a state calls in (2).
     pub(super) budget_rules: u32,
     /// How long was waited for people, clients and events so far, which the context knows.
     pub(super) waited: Duration,
+    /// How much was said before the current state's part of the turn.
+    pub(super) began: usize,
 }
 
 impl<'a> Session<'a> {
@@ -55,12 +58,14 @@ impl<'a> Session<'a> {
         let mut states = machine.compiled.states();
         let is_by_visit = states.any(|known| known.heard_events(state.hears_every_event).next().is_some())
             && scope.version("events belong to a visit", 1..=2)? > 1;
-        let has_clients = machine.stage.has_clients();
-        let rules = if has_clients { scope.version("limits hold for clients", 1..=4)? } else { 1 };
-        let clients = Clients::of(scope.path(), rules);
+        let has_rules = machine.stage.has_rules();
+        let rules =
+            if has_rules { scope.version("limits hold for clients", 1..=TURN_RULES)? } else { TURN_RULES };
+        let mut clients = Clients::of(scope.path(), rules);
         let budget = machine.compiled.budget();
         let is_limited = budget.max_tool_calls.is_some() || budget.max_wall_time_sec.is_some();
-        let budget_rules = if is_limited { scope.version("a budget ends its workflow", 1..=2)? } else { 2 };
+        let budget_rules = if is_limited { scope.version("a budget ends its workflow", 1..=3)? } else { 3 };
+        clients.delegated = budget.max_tool_calls.filter(|_| budget_rules > 2).map(|_| Arc::default());
         let context = match state.context.take() {
             Some(context) => {
                 machine.compiled.must_know(&context).map_err(Error::permanent)?;
@@ -92,6 +97,7 @@ impl<'a> Session<'a> {
             clients,
             budget_rules,
             waited: Duration::ZERO,
+            began: 0,
         };
         let ended = session.talk().await;
         session.keep();
@@ -193,6 +199,11 @@ impl<'a> Session<'a> {
                 let policy = self.machine.policy_of(moved);
                 let (said, brief) = carried_over(policy, &moved.from, &self.state.said, brief.clone());
                 (self.state.said, self.state.brief) = (said, brief);
+                self.began = self.state.said.len();
+                if self.clients.rules >= TURN_RULES {
+                    self.state.entered.retain(|_, known| *known <= self.began);
+                    self.state.entered.insert(moved.to.to_string(), self.began);
+                }
                 let compiled = &self.machine.compiled;
                 self.pass_over_events(compiled.named(&moved.from), compiled.named(&moved.to)).await?;
             }

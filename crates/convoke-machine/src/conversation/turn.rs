@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation};
-use convoke_core::{Error, Message, Role, ToolResult, Transcript};
+use convoke_core::{Error, Message, Repeat, Role, ToolResult, Toolset, Transcript};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::activation::{Activation, ActivationError, Direction, Situation, broken, limited, offered};
 use super::announce;
-use super::client::{give_results, results_of_client};
+use super::client::{TURN_RULES, give_results, results_of_client};
 use super::fold::Fold;
 use super::state::{MachineState, Talk};
 use super::talk::Session;
 use super::tools::{is_machine_tool, machine_tools};
 use crate::pack::AGENT;
-use crate::workflow::{Context, Status, TRANSITION, TransitionSlot, WorkflowError, WorkflowEvent};
+use crate::workflow::{
+    Act, Command, Context, Status, TRANSITION, TransitionSlot, WorkflowError, WorkflowEvent, advance,
+};
 
 /// How often models are asked in a turn, or a step, that does not say otherwise.
 pub(super) const MAX_ROUNDS: u32 = 50;
@@ -42,6 +44,7 @@ impl Session<'_> {
     /// Lets the state speak, and those it moves on to, until one is done or somebody else has to move on.
     pub(super) async fn turn(&mut self) -> Result<(), Error> {
         let mut rounds = 0;
+        self.began = self.state.said.len();
         loop {
             let at = self.now().await?;
             if let Err(error) = self.machine.compiled.check_time(&self.context, at) {
@@ -118,9 +121,15 @@ impl Session<'_> {
             compiled.current(context).ok_or_else(|| failed("the workflow has no such state".into()))?;
         let names = compiled.artifacts().map(|artifact| &*artifact.name);
         let artifacts = names.map(|name| (name, context.artifact(name).unwrap_or_default())).collect();
-        let MachineState { brief, variables, said, .. } = &*self.state;
-        let situation = Situation { state, task, brief, artifacts, variables, said };
-        self.machine.stage.activate(&situation).map_err(failed)
+        let MachineState { brief, variables, said, entered, .. } = &*self.state;
+        let is_of_earlier_build = self.clients.rules < TURN_RULES;
+        let situation =
+            Situation { state, task, brief, artifacts, variables, said, entered, is_of_earlier_build };
+        let mut activation = self.machine.stage.activate(&situation).map_err(failed)?;
+        if let Some(delegated) = &self.clients.delegated {
+            activation.tools = delegated.counting(&activation.tools);
+        }
+        Ok(activation)
     }
 
     /// What is said instead of asking the model about what the person said.
@@ -164,21 +173,33 @@ impl Session<'_> {
             name => name,
         };
         let turns = max_rounds(activation).saturating_sub(rounds);
-        let is_last = self.clients.rules > 1 && turns <= 1;
-        let mut agent = activation.agent(name, offered(&activation.tools, is_last), turns);
+        let rules = self.clients.rules;
+        let is_last = rules > 1 && turns <= 1;
+        let mut agent = activation.agent(name, offered(&activation.tools, is_last), turns, rules);
         for tool in machine_tools(&compiled, &context) {
             agent = agent.shared_tool(tool);
         }
         let others = activation.refusal.clone();
-        let one_too_many = (self.clients.rules > 1).then(|| activation.one_too_many());
+        // The instructions are before what was said.
+        let one_too_many = (rules > 1).then(|| activation.one_too_many(self.began + 1, rules));
         let is_timed = compiled.budget().max_wall_time_sec.is_some();
+        let counted = self.clients.delegated.clone().zip(compiled.budget().max_tool_calls);
+        let tools = activation.tools.clone();
+        let counts = counted.is_some();
         let agent = agent
-            .hand_off_when(move |transcript| is_timed || has_moved(transcript) || has_consulted(transcript))
+            .hand_off_when(move |transcript| {
+                let has_delegated = || counts && has_delegated(&tools, transcript);
+                is_timed || has_moved(transcript) || has_consulted(transcript) || has_delegated()
+            })
             .refuse_when(move |transcript, call| {
                 let others = || (others.as_ref().filter(|_| !is_machine_tool(&call.name))?)(transcript, call);
                 let workflow = Fold::new(&compiled, &context, at);
                 let one_too_many = || one_too_many.as_ref()?(transcript, call);
-                one_too_many().or_else(|| workflow.refusal(transcript.since(known), call)).or_else(others)
+                let (over_budget, made) = workflow.refusal(transcript.since(known), call);
+                if let Some((delegated, most)) = &counted {
+                    delegated.leave(most.saturating_sub(made));
+                }
+                one_too_many().or(over_budget).or_else(others)
             });
         Ok(agent.build()?)
     }
@@ -241,12 +262,23 @@ impl Session<'_> {
         announce::happened(self.scope, &self.machine.compiled, &events).await;
         announce::refused(self.scope, &state, &refused).await;
         self.context = context;
+        self.count_delegated(at);
         self.state.said.extend(said);
         match &mut self.opened {
             Some(opened) if is_as_said => opened.talk = result.transcript,
             other => *other = None,
         }
         Ok(Done { slot, stop: result.stop, is_over_budget })
+    }
+
+    /// Counts what was called by those whom the state has called in.
+    fn count_delegated(&mut self, at: Timestamp) {
+        let made = self.clients.delegated.as_ref().map_or(0, |delegated| delegated.take());
+        if made > 0 {
+            let counted = Command::at(at, Act::ToolCalls(made));
+            // Counting is never refused.
+            let _ = advance(&self.machine.compiled, &mut self.context, counted);
+        }
     }
 
     pub(super) async fn say(&mut self, message: Message) {
@@ -290,6 +322,12 @@ impl Session<'_> {
 /// How often the model of a state may be asked in a turn.
 fn max_rounds(activation: &Activation) -> u32 {
     activation.max_rounds.unwrap_or(MAX_ROUNDS)
+}
+
+/// Whether some of those were called last that make calls themselves: these are to count before there are more.
+fn has_delegated(tools: &Toolset, transcript: &Transcript) -> bool {
+    let calls = |name: &str| tools.get(name).is_some_and(|tool| tool.spec().repeat == Repeat::Reenter);
+    last_results(transcript).any(|result| calls(&result.name))
 }
 
 /// Whether agents were among those that were called last: they are to know of it when they are called again.

@@ -28,6 +28,11 @@ pub(super) fn check(document: &Node, pack: &Pack, findings: &mut Vec<Finding>) {
         tools(pack, key, findings);
     }
     for (name, tool) in &pack.tools {
+        if pack.agents.as_ref().is_some_and(|agents| agents.members.contains_key(name)) {
+            let message = format!("an agent is called `{name}` too, and prompts that name it have the agent");
+            let finding = Finding::warning("hidden-tool", child("/tools", name), message);
+            findings.push(finding.help("give one of them another name"));
+        }
         if let Some(space) = OWN.iter().find(|space| name.starts_with(**space)) {
             let message = format!(
                 "tools whose names begin with `{space}` are made here, so a pack cannot have `{name}`"

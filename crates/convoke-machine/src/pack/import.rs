@@ -20,8 +20,7 @@ const SAME: &str =
     "description system_template tool_policy parameters evals model_overrides media tested_models pipeline";
 
 /// Other fields of a prompt that have a place in a pack.
-const OTHERS: &str =
-    "task_type version variables allowed_tools validators fragments template_engine metadata";
+const OTHERS: &str = "task_type version variables allowed_tools validators fragments template_engine";
 
 /// Parts of a pack that are written as they are.
 const PARTS: &str = "evals workflow compositions agents skills";
@@ -70,11 +69,11 @@ impl Import<'_> {
             "PromptConfig" => self.prompt(file, &main),
             "Arena" => {
                 let spec = main.get("spec");
-                self.leave_out(file, "Arena", &main, &["prompt_configs tools", PARTS]);
+                self.leave_out(file, "an Arena", &main, &["prompt_configs tools", PARTS]);
                 for (list, wanted) in [("prompt_configs", "PromptConfig"), ("tools", "Tool")] {
                     let named = spec.and_then(|spec| spec.get(list)).into_iter().flat_map(Node::items);
                     for name in named.filter_map(|item| item.get("file").and_then(Node::text)) {
-                        self.manifest(name, wanted);
+                        self.manifest(file, name, wanted);
                     }
                 }
             }
@@ -113,8 +112,8 @@ impl Import<'_> {
     }
 
     /// A file that another one names.
-    fn manifest(&mut self, file: &str, wanted: &str) {
-        let Some(text) = self.opened(file) else { return };
+    fn manifest(&mut self, by: &str, file: &str, wanted: &str) {
+        let Some(text) = self.opened(by, file) else { return };
         let Some(node) = self.parsed(file, &text) else { return };
         match node.get("kind").and_then(Node::text) {
             Some(kind) if kind != wanted => self.wrong(file, format!("this is a `{kind}`, not a `{wanted}`")),
@@ -132,7 +131,7 @@ impl Import<'_> {
         }
         let Some(spec) = node.get("spec") else { return };
         // One that stands alone may have the parts of a pack too.
-        self.leave_out(file, "PromptConfig", node, &[SAME, OTHERS, PARTS]);
+        self.leave_out(file, "a PromptConfig", node, &[SAME, OTHERS, PARTS]);
         let Some(task) = spec.get("task_type").and_then(Node::text) else {
             return self.wrong(
                 file,
@@ -151,10 +150,15 @@ impl Import<'_> {
             Some(Entry::new(name, items.iter().map(change).collect::<Vec<_>>()))
         };
         fields.extend(each("variables", variable));
+        let variables = spec.get("variables").into_iter().flat_map(Node::items).enumerate();
+        for (index, _) in variables.filter(|(_, variable)| variable.get("binding").is_some()) {
+            let field = format!("spec.variables[{index}].binding");
+            self.left_out.push(no_place(file, &field, "a PromptConfig"));
+        }
         fields.extend(copy(spec, "allowed_tools", "tools"));
         fields.extend(each("validators", validator));
         let used = spec.get("fragments").into_iter().flat_map(Node::items);
-        let uses: Vec<Node> = used.filter_map(|used| self.fragment(used)).collect();
+        let uses: Vec<Node> = used.filter_map(|used| self.fragment(file, used)).collect();
         if !uses.is_empty() {
             fields.push(Entry::new("fragments", uses));
         }
@@ -168,10 +172,10 @@ impl Import<'_> {
     }
 
     /// Takes up the text of a fragment. One whose name depends on values is only known when the prompt is written.
-    fn fragment(&mut self, used: &Node) -> Option<Node> {
+    fn fragment(&mut self, by: &str, used: &Node) -> Option<Node> {
         let name = used.get("name").and_then(Node::text)?;
         if let Some(path) = used.get("path").and_then(Node::text).filter(|path| !path.contains("{{")) {
-            let text = self.opened(path)?;
+            let text = self.opened(by, path)?;
             if !self.fragments.iter().any(|other| other.name == name) {
                 self.fragments.push(Entry::new(name, text.trim_end()));
             }
@@ -185,15 +189,16 @@ impl Import<'_> {
         let (Some(name), Some(spec)) = (name_of(node), node.get("spec")) else {
             return self.wrong(file, "a tool needs `metadata.name` and `spec`".to_owned());
         };
-        self.leave_out(file, "Tool", node, &["description input_schema"]);
+        self.leave_out(file, "a Tool", node, &["description input_schema"]);
         let mut fields = vec![Entry::new("name", name)];
         fields.extend(copy(spec, "description", "description"));
         fields.extend(copy(spec, "input_schema", "parameters"));
         self.tools.push(Entry::new(name, fields));
     }
 
-    fn opened(&mut self, file: &str) -> Option<String> {
-        (self.open)(file).map_err(|message| self.wrong(file, message)).ok()
+    /// The text of a file that another one names.
+    fn opened(&mut self, by: &str, file: &str) -> Option<String> {
+        (self.open)(file).map_err(|message| self.wrong(file, format!("{by} names it: {message}"))).ok()
     }
 
     fn parsed(&mut self, file: &str, text: &str) -> Option<Node> {
@@ -221,10 +226,7 @@ impl Import<'_> {
                     known.iter().copied().filter(|other| node.is_none_or(|node| node.get(other).is_none()));
                 let meant = convoke_text::nearest(name, others);
                 let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-                let article = if kind == "Arena" { "an" } else { "a" };
-                self.left_out.push(format!(
-                    "{file}: `{part}{name}` of {article} {kind} has no place in a pack and is left out{meant}"
-                ));
+                self.left_out.push(no_place(file, &format!("{part}{name}"), kind) + &meant);
             }
         }
     }
@@ -232,6 +234,10 @@ impl Import<'_> {
     fn wrong(&mut self, file: &str, message: String) {
         self.errors.push(ImportError { file: file.to_owned(), message });
     }
+}
+
+fn no_place(file: &str, field: &str, kind: &str) -> String {
+    format!("{file}: `{field}` of {kind} has no place in a pack and is left out")
 }
 
 /// What has no type is a text; what does not say that it must be given need not be.

@@ -102,7 +102,7 @@ fn read_in(
 ) -> (Option<CompiledPack>, Vec<Finding>) {
     let mut findings = Vec::new();
     let Some(node) = document::parse(text, &mut findings) else { return (None, findings) };
-    let Verdict { findings: shape, refusals, gaps, wholes } = shape::check(&node);
+    let Verdict { findings: shape, refusals, gaps, wholes, .. } = shape::check(&node);
     findings.extend(shape);
     document::inexact_numbers(&node, text, &mut findings);
     let compatibility = Compatibility { refusals };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::composition::{Action, waits};
-use super::{CompiledPack, Dialect, Refusal};
+use super::{CompiledPack, Dialect, PackInput, Refusal};
 use crate::workflow::{Spec, StateSpec};
 
 /// Returns what a pack is made of, as JSON.
@@ -33,7 +33,7 @@ pub fn to_json(pack: &CompiledPack) -> Value {
         "version": model.version,
         "description": model.description,
         "dialects": dialects,
-        "inputs": pack.inputs(),
+        "inputs": inputs(pack),
         "prompts": prompts,
         "tools": model.tools.keys().collect::<Vec<_>>(),
         "workflow": model.workflow,
@@ -62,7 +62,7 @@ pub fn to_text(pack: &CompiledPack) -> String {
         }
     }
     text.push('\n');
-    let inputs = pack.inputs();
+    let inputs = inputs(pack);
     if !inputs.is_empty() {
         text.push_str("\ninputs\n");
     }
@@ -105,6 +105,16 @@ pub fn to_text(pack: &CompiledPack) -> String {
         }
     }
     text
+}
+
+/// The inputs of a pack, with the prompt where somebody has to say which.
+fn inputs(pack: &CompiledPack) -> Vec<PackInput<'_>> {
+    let mut inputs = pack.inputs();
+    if pack.chooses_prompt() && !inputs.iter().any(|input| input.name == "prompt") {
+        let default = (!pack.model().compositions.is_empty()).then_some(Value::Null);
+        inputs.insert(0, PackInput { name: "prompt", ty: "string", default });
+    }
+    inputs
 }
 
 /// What a step of a composition does.

@@ -28,7 +28,8 @@ pub struct CompiledPrompt {
     pub declared: Prompt,
     /// What it is given.
     pub variables: Vec<CompiledVariable>,
-    /// The rules for what a model says with it. Those that are disabled are not among them.
+    /// The rules for what a model says with it. Those that are disabled are not among them; those that make no sense hold in runs that
+    /// earlier builds began.
     pub validators: Vec<Validator>,
     /// What is evaluated of it: the pack's evals with its own.
     pub evals: Vec<Eval>,
@@ -316,6 +317,7 @@ fn validators(declared: &Prompt, path: &str, findings: &mut Vec<Finding>) -> Vec
             Err(ValidatorError::Settings(message)) => {
                 let finding = Finding::warning(BAD_VALIDATOR, &place, message).needs(child(&place, "params"));
                 findings.push(finding.help("until this is right, the validator is left out"));
+                compiled.extend(Validator::of_earlier_builds(spec));
             }
         }
     }

@@ -25,6 +25,7 @@ pub struct Validator {
     most: Option<f64>,
     message: Option<String>,
     fails: bool,
+    makes_sense: bool,
 }
 
 /// The side whose words a rule is about.
@@ -127,6 +128,13 @@ impl Validator {
     /// # Errors
     /// If nobody knows such rules, or its settings make no sense.
     pub fn new(spec: &ValidatorSpec) -> Result<Self, ValidatorError> {
+        let validator = Self::of_earlier_builds(spec)?;
+        let nonsense = validator.nonsense(&spec.params).map(ValidatorError::Settings);
+        nonsense.map_or(Ok(Self { makes_sense: true, ..validator }), Err)
+    }
+
+    /// Reads a rule as earlier builds did, which took settings that make no sense as something else: runs that they began go on so.
+    pub(super) fn of_earlier_builds(spec: &ValidatorSpec) -> Result<Self, ValidatorError> {
         let unknown = || ValidatorError::Unknown { kind: spec.kind.clone() };
         let (.., read) = kind(&spec.kind).ok_or_else(unknown)?;
         let rule = read(Settings(&spec.params))?;
@@ -145,7 +153,47 @@ impl Validator {
             most: score("max_score"),
             message: said.or_else(|| spec.message.clone()),
             fails: spec.fail_on_violation,
+            makes_sense: false,
         })
+    }
+
+    /// What makes no sense in its settings.
+    fn nonsense(&self, params: &Map<String, Value>) -> Option<String> {
+        let given = settings(&self.kind).filter_map(|name| Some((name, params.get(name)?)));
+        let misfit = |(name, value): (&str, &Value)| {
+            let (fits, wanted) = match name {
+                "expect_match" => (value.is_boolean(), "true or false"),
+                "message" | "direction" => (value.is_string(), "a text"),
+                "min_score" | "max_score" => {
+                    (value.as_f64().is_some_and(|score| (0.0..=1.0).contains(&score)), "a number from 0 to 1")
+                }
+                "schema" => (*value != Value::Bool(false), "a JSON Schema that something fits"),
+                _ if WORDS.contains(&name) || FIELDS.contains(&name) => {
+                    let is_word = |word: &Value| word.as_str().is_some_and(|word| !word.is_empty());
+                    let words = value.as_array().filter(|words| !words.is_empty());
+                    let fits = words.is_some_and(|words| words.iter().all(is_word));
+                    (fits, "a list of texts, none of them empty")
+                }
+                "pattern" => return None,
+                _ => (count(value).is_some(), "a whole number from 0 on"),
+            };
+            (!fits).then(|| format!("`{name}` is {value}; write {wanted}"))
+        };
+        given.filter_map(misfit).next().or_else(|| match self.rule {
+            Rule::Length { least, most: Some(most) } if least > most => {
+                Some(format!("no text has at least {least} and at most {most} characters"))
+            }
+            _ if self.least.zip(self.most).is_some_and(|(least, most)| least > most) => {
+                Some("`min_score` is above `max_score`".to_owned())
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether it holds: one whose settings make no sense does so only in runs of earlier builds.
+    #[must_use]
+    pub fn makes_sense(&self) -> bool {
+        self.makes_sense
     }
 
     /// Returns what kind of rule it is.
@@ -220,6 +268,11 @@ impl Validator {
     }
 }
 
+/// A whole number from 0 on.
+fn count(value: &Value) -> Option<usize> {
+    usize::try_from(whole(value.as_number()?)?).ok()
+}
+
 struct Settings<'a>(&'a Map<String, Value>);
 
 impl Settings<'_> {
@@ -258,8 +311,7 @@ impl Settings<'_> {
     }
 
     fn number(&self, names: &[&str]) -> Option<usize> {
-        let value = names.iter().find_map(|name| self.0.get(*name))?;
-        usize::try_from(whole(value.as_number()?)?).ok()
+        count(names.iter().find_map(|name| self.0.get(*name))?)
     }
 
     fn texts(&self, names: &[&str]) -> Option<Vec<String>> {

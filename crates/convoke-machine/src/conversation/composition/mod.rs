@@ -269,9 +269,12 @@ impl Building<'_> {
                 if let Some(tool) = called.filter(|tool| tool.spec().execution == Execution::Client) {
                     return Ok(Work::Client { tool: Arc::clone(tool), args });
                 }
-                let call = ToolStep::new(&**id, &self.work.tools, tool, move |board: &Board| {
-                    board.resolved_fields(&args)
-                });
+                let tools = &self.work.tools;
+                let counting = self.clients.delegated.as_ref().map(|delegated| delegated.counting(tools));
+                let call =
+                    ToolStep::new(&**id, counting.as_ref().unwrap_or(tools), tool, move |board: &Board| {
+                        board.resolved_fields(&args)
+                    });
                 Work::Tool { tool: Arc::new(call.store(give_result(Arc::clone(id)))) }
             }
             Action::Branch { predicate, then, otherwise } => {

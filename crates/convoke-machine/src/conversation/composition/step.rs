@@ -282,9 +282,9 @@ impl ComposedStep {
         let is_over = move |transcript: &Transcript| {
             last_results(transcript).any(|result| Some(&result.name) == last.as_ref())
         };
-        let agent = activation.agent(&self.id, tools, max_steps);
-        let has_rules = self.clients.rules > 1;
-        let agent = if has_rules { agent.refuse_when(activation.one_too_many()) } else { agent };
+        let rules = self.clients.rules;
+        let agent = activation.agent(&self.id, tools, max_steps, rules);
+        let agent = if rules > 1 { agent.refuse_when(activation.one_too_many(0, rules)) } else { agent };
         Ok(agent.system(activation.prompt.as_str()).hand_off_when(is_over).build()?)
     }
 }

@@ -19,6 +19,8 @@ use field::{Field, Object, Shape};
 pub(super) struct Verdict {
     pub(super) findings: Vec<Finding>,
     pub(super) refusals: Vec<Refusal>,
+    /// Whether the field that is looked at must be there.
+    is_required: bool,
     /// What is missing or malformed.
     pub(super) gaps: Gaps,
     /// Whole numbers that are written with a point or an exponent, by their places.
@@ -114,6 +116,7 @@ impl Verdict {
 
     fn length(&mut self, text: &str, least: usize, most: usize, path: &str) {
         let (message, help) = match text.chars().count() {
+            0 if least > 0 && self.is_required => ("this must not be empty".to_owned(), "write something"),
             0 if least > 0 => {
                 ("this must not be empty".to_owned(), "write something, or leave the whole field out")
             }
@@ -179,6 +182,7 @@ impl Verdict {
         let by: Vec<Dialect> = Dialect::ALL.into_iter().filter(is_new_to).collect();
         self.note(&by, path, &format!("`{name}` is not known"));
         self.findings.extend(field.idle.map(|why| Finding::warning("no-effect", path, why)));
+        self.is_required = field.required != NEITHER;
         self.visit(&field.shape, value, path);
     }
 
