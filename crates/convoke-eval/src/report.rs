@@ -51,8 +51,11 @@ pub struct RunReport {
     pub passed: bool,
     /// How it ended.
     pub status: String,
-    /// How long it was at work, in seconds.
+    /// The same as `duration_seconds`.
     pub seconds: f64,
+    /// How long it was at work. Reports of earlier builds do not have it.
+    #[serde(default)]
+    pub duration_seconds: f64,
     /// What it used, without judges.
     pub usage: ObservedUsage,
     /// What it came to, as text.

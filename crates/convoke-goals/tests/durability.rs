@@ -1,16 +1,18 @@
 //! Durability: a run that is cut anywhere goes on as if nothing had been.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::run_support::{prompts, text};
 use convoke_agent::FunctionTool;
 use convoke_core::store::Store;
 use convoke_core::{
-    Answer, EffectKind, Error, Fork, ModelRequest, Outcome, Phase, Role, RunId, RunStatus, Runtime, Toolset,
-    Workflow as Steps,
+    Answer, EffectKind, Error, FinishReason, Fork, ModelRequest, Outcome, Phase, Role, RunId, RunStatus,
+    Runtime, Toolset, Workflow as Steps,
 };
 use convoke_goals::{
-    Agent, Equipment, Goal, GoalState, Input, Retry, Sequence, Type, Values, Within, Workflow, when,
+    Agent, Equipment, Goal, GoalState, Input, Overrides, Retry, Sequence, Type, Values, Within, Workflow,
+    when,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
@@ -323,6 +325,33 @@ async fn a_run_is_told_of_the_folder_as_it_was_when_it_began() {
         for system in crate::run_support::systems(&model) {
             assert!(!system.contains(after), "{system}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_resume_asks_anew_for_all_goals_that_failed_side_by_side() {
+    let late = ["late", "later"]
+        .map(|name| Goal::new(name, "L").customize(Overrides::new().timeout(Duration::from_secs(1))));
+    let judges = [Agent::new("judge", "You judge."), Agent::new("critic", "You are a critic.")];
+    let used = judges.into_iter().fold(Goal::new("used", "U"), Goal::using);
+    let side = |goals: Vec<Goal>| goals.into_iter().fold(Sequence::parallel("side"), Sequence::goal);
+    let goals = ["a", "b", "c", "d"].map(|name| Goal::new(name, name.to_uppercase()));
+    for (goals, useless, calls) in [
+        (goals.to_vec(), Reply::text("cut").finish(FinishReason::Length), 4),
+        (goals.to_vec(), Reply::text("no").finish(FinishReason::ContentFilter), 4),
+        (late.to_vec(), Reply::text("").hangs(), 2),
+        (vec![used], Reply::text("cut").finish(FinishReason::Length), 2),
+    ] {
+        let runtime = Runtime::builder().shared_store(Arc::new(MemoryStore::new())).build();
+        let workflow = |model: &ScriptedModel| {
+            let tree = Workflow::new("w").sequence(side(goals.clone()));
+            tree.prepare(&equipment(model, &Arc::default())).unwrap().workflow()
+        };
+        let (bad, good) = (ScriptedModel::builder().otherwise(useless).build(), caller(0));
+        let failed = runtime.start(&workflow(&bad), GoalState::default()).await.unwrap();
+        assert_eq!(bad.calls(), calls, "{:?}", failed.error);
+        completed(runtime.resume(&workflow(&good), failed.run).await.unwrap());
+        assert!(good.calls() >= calls, "all of them");
     }
 }
 

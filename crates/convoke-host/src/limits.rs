@@ -3,7 +3,7 @@
 use convoke_core::{Limits, Money};
 
 /// The units there are.
-const UNITS: &str = "tokens, usd, calls, tool-calls, turns";
+const UNITS: [&str; 5] = ["tokens", "usd", "calls", "tool-calls", "turns"];
 
 /// Limits that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +52,12 @@ fn one(limits: Limits, part: &str) -> Result<Limits, String> {
     if is_set {
         return Err(format!("{unit} are limited twice: give one limit for each unit"));
     }
+    // Without any tools something can be done still.
+    if unit != "tool-calls" && UNITS.contains(&unit) && number.parse() == Ok(0.0) {
+        return Err(format!(
+            "a limit of {number} {unit} lets nothing be done: give more, or leave this limit out to have none"
+        ));
+    }
     let whole = || {
         number
             .parse::<u64>()
@@ -68,7 +74,8 @@ fn one(limits: Limits, part: &str) -> Result<Limits, String> {
         ),
         _ => {
             return Err(format!(
-                "`{part}` needs a number and a unit: {UNITS}; such as 1.50 usd, 20000 tokens"
+                "`{part}` needs a number and a unit: {}; such as 1.50 usd, 20000 tokens",
+                UNITS.join(", ")
             ));
         }
     })
@@ -88,5 +95,9 @@ mod tests {
         {
             assert!(parse_limits(wrong).is_err(), "{wrong}");
         }
+        for nothing in ["0 calls", "0 tokens", "0turns", "0.00 usd", "9 calls, 0 tokens"] {
+            assert!(parse_limits(nothing).unwrap_err().0.contains("lets nothing be done"), "{nothing}");
+        }
+        assert_eq!(parse_limits("0 tool-calls"), Ok(Limits::default().tool_calls(0)));
     }
 }

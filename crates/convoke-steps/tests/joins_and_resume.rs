@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Oops, Trail, add, fails, millis};
 use convoke_core::{
-    Answer, BoxFuture, Error, Fork, ModelError, PendingQuestion, Responder, RunStatus, StoreError, Workflow,
+    Answer, BoxFuture, Error, FinishReason, Fork, ModelError, PendingQuestion, Responder, RunStatus, Step,
+    StoreError, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
-use convoke_steps::{AsyncFunc, Chain, Join, OnError, Parallel, func, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, Join, OnError, Parallel, ParallelBuilder, func, prompt, task_boxed};
 
 /// What a branch starts from.
 fn nothing(_: &Trail) -> Trail {
@@ -253,4 +254,81 @@ async fn a_fan_out_that_failed_by_a_function_goes_on_with_all_branches_when_resu
     home.answer(&failed.run, "a?", Answer::text("a")).await;
     let done = home.resume(&workflow, &failed.run).await.completed().unwrap();
     assert_eq!(done.steps, ["a", "hello!", "b", "c!"]);
+}
+
+/// A branch whose model's reply must be whole.
+fn branch(name: &str) -> impl Step<Trail> + 'static {
+    let own = name.to_owned();
+    let asked = prompt(name, move |_: &Trail| own.clone()).text(|trail| &mut trail.text);
+    let note = func("note", |trail: &mut Trail| {
+        trail.steps.push(std::mem::take(&mut trail.text));
+        Ok::<_, Error>(())
+    });
+    Chain::new(format!("{name} branch")).then(asked).then(note)
+}
+
+/// A model whose first reply to each of these is of no use: it fails, or is cut off.
+fn useless_at_first(names: &[&str], useless: impl Fn() -> Reply) -> ScriptedModel {
+    let mut model = ScriptedModel::builder();
+    for name in names {
+        model = model.when(Match::last_equals(*name), [useless(), Reply::text(format!("{name}!"))]);
+    }
+    model.build()
+}
+
+fn fail_fast(name: &str) -> ParallelBuilder<Trail> {
+    Parallel::builder(name, Join::all().cancel_rest())
+}
+
+#[tokio::test]
+async fn all_branches_that_failed_side_by_side_are_performed_anew_by_one_resume() {
+    for useless in [
+        || Reply::error(ModelError::of_status(500, "down")),
+        || Reply::text("").finish(FinishReason::Length),
+        || Reply::text("no").finish(FinishReason::ContentFilter),
+    ] {
+        let within =
+            fail_fast("within").project(branch("c"), nothing, take).project(branch("d"), nothing, take);
+        let fan = fail_fast("fan")
+            .project(branch("a"), nothing, take)
+            .project(branch("b"), nothing, take)
+            .project(within.build().unwrap(), nothing, take)
+            .build()
+            .unwrap();
+        let home = Home::new(useless_at_first(&["a", "b", "c", "d"], useless));
+        let workflow = Workflow::new(Chain::new("main").then(fan));
+        let failed = home.start(&workflow, Trail::default()).await;
+        assert_eq!((failed.status, home.model.calls()), (RunStatus::Failed, 4));
+        let error = failed.error.unwrap();
+        assert_eq!(error.failed_paths().len(), 1, "one decided the outcome: {error}");
+        let done = home.resume(&workflow, &failed.run).await.completed().unwrap();
+        assert_eq!(
+            (done.steps, home.model.calls()),
+            (["a!", "b!", "c!", "d!"].map(str::to_owned).to_vec(), 8)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_branch_keeps_the_failures_it_had_coped_with_when_others_ended_the_run() {
+    let copes = Chain::new("copes").then_or(branch("a"), OnError::Continue).then(branch("b"));
+    let fan = fail_fast("fan")
+        .project(copes, nothing, take)
+        .project(branch("c"), nothing, take)
+        .project(Chain::new("d chain").then(branch("d")), nothing, take)
+        .build()
+        .unwrap();
+    let down = || Reply::error(ModelError::of_status(500, "down"));
+    let model = ScriptedModel::builder()
+        .when(Match::last_equals("a"), down())
+        .when(Match::last_equals("b"), Reply::text("b!"))
+        .when(Match::last_equals("c"), [down().delay(millis(20)), Reply::text("c!")])
+        .when(Match::last_equals("d"), [down().delay(millis(20)), Reply::text("d!")])
+        .build();
+    let home = Home::new(model);
+    let workflow = Workflow::new(Chain::new("main").then(fan));
+    let failed = home.start(&workflow, Trail::default()).await;
+    assert_eq!((failed.status, home.model.calls()), (RunStatus::Failed, 4));
+    let done = home.resume(&workflow, &failed.run).await.completed().unwrap();
+    assert_eq!((done.steps, home.model.calls()), (["b!", "c!", "d!"].map(str::to_owned).to_vec(), 6));
 }

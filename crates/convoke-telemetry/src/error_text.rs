@@ -40,8 +40,10 @@ mod tests {
         for error in errors {
             let branch =
                 |name: &str| BranchFailure { branch: name.into(), path: path.clone(), error: error.clone() };
-            let branches =
-                Error::Branches(Box::new(BranchErrors { failures: vec![branch("a"), branch("b")] }));
+            let branches = Error::Branches(Box::new(BranchErrors {
+                failures: vec![branch("a"), branch("b")],
+                ..BranchErrors::default()
+            }));
             for told in [error.clone(), error.clone().in_step("left", &path), branches] {
                 let text = told.to_string();
                 let quiet = without_quotes(&text);

@@ -30,8 +30,11 @@ pub(crate) struct ChatView<'a> {
 }
 
 impl ChatView<'_> {
-    /// Shows it to its end.
-    pub(crate) async fn run(mut self, mut stream: RunStream<Chat>) -> Result<Outcome<Chat>, Failure> {
+    /// Shows it to its end. Gives what was said of an answer that was broken off, too.
+    pub(crate) async fn run(
+        mut self,
+        mut stream: RunStream<Chat>,
+    ) -> Result<(Outcome<Chat>, String), Failure> {
         let mut answer = Answer::new(self.is_json);
         if self.has_words {
             answer.waiting = Spinner::begin(&self.model);
@@ -40,7 +43,8 @@ impl ChatView<'_> {
             tokio::select! {
                 biased;
                 by = self.signals.next() => {
-                    let is_answers = by == "Ctrl-C" && self.person.is_some();
+                    // Who asked once has nothing but this answer: half of it is the end of the run.
+                    let is_answers = by == "Ctrl-C" && self.person.is_some() && self.is_conversation;
                     if is_answers {
                         // At the prompt the editor takes Ctrl-C; what comes in between is about no answer.
                         if self.person.as_ref().is_some_and(|person| !person.is_typing()) {
@@ -61,7 +65,11 @@ impl ChatView<'_> {
                 }
             }
         }
-        Ok(stream.outcome().await?)
+        answer.waiting.end();
+        if answer.is_live && !answer.whole.is_empty() {
+            self.output.piece("\n")?;
+        }
+        Ok((stream.outcome().await?, answer.whole))
     }
 
     fn show(&mut self, event: Event, answer: &mut Answer) -> Result<(), Failure> {

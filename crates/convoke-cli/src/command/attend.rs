@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convoke_core::{Error, Outcome, RunId, RunStatus};
 use convoke_host::stored::{ESTIMATED, RunSource};
-use convoke_host::{FailureKind, FailureReport, GoOnOptions, Host, Manifest};
+use convoke_host::{FailureKind, FailureReport, GoOnOptions, Host, Manifest, can_go_on};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -148,6 +148,8 @@ impl Reporter {
         let is_left_alone = matches!(error, Error::Refused(_) | Error::StepsMissing(_));
         let failure = match session.store.run(run).await?.filter(|_| is_left_alone) {
             None => FailureReport::from(error),
+            // Somebody else has gone on with it since, to its end: there is nothing to go on with, and nothing to say.
+            Some(record) if record.status.is_final() && !can_go_on(&record) => return Ok(()),
             Some(record) => {
                 let unfit = Manifest::of(&record).and_then(|kept| {
                     session.must_fit(&self.host, &record, &kept, &GoOnOptions::default()).err()

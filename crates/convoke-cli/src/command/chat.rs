@@ -6,9 +6,9 @@ use std::sync::Arc;
 use convoke_agent::memory::Memories;
 use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus};
 use convoke_history::json::UsageView;
-use convoke_host::chat::{Chat, ChatError, ContinuedChat, PreparedChat, StoredChat};
+use convoke_host::chat::{Chat, ChatError, ContinuedChat, PreparedChat, StoredChat, is_chat};
 use convoke_host::stored::{LAST, StoreUse};
-use convoke_host::{FailureReport, Host};
+use convoke_host::{FailureReport, Host, is_cancelled_for_good};
 use serde_json::json;
 
 use crate::arguments::{self, Arguments};
@@ -89,7 +89,8 @@ pub(crate) async fn run(
         let (stream, telemetry) = prepared.start(None, None, person.clone());
         let watched = view(output, Signals::listen()?).run(stream).await;
         logging::finish(&telemetry, output).await;
-        return ended(watched?, None, output, arguments.json).map(drop);
+        let (outcome, begun) = watched?;
+        return ended(outcome, begun, None, output, arguments.json).map(drop);
     }
     let mut session = Session::open(arguments, StoreUse::Make, output)?;
     let continued = match earlier {
@@ -99,13 +100,20 @@ pub(crate) async fn run(
     let (stream, telemetry) = prepared.start(Some(Arc::clone(&session.store)), continued, person.clone());
     let watched = view(session.output, Signals::listen()?).run(stream).await;
     logging::finish(&telemetry, session.output).await;
-    let outcome = watched?;
+    let (outcome, begun) = watched?;
     let again = session.about("chat --continue", &outcome.run, "");
     let has_said = outcome.state.last.is_some();
     let run = outcome.run.clone();
-    let status = match ended(outcome, Some(&run), session.output, session.json) {
+    let status = match ended(outcome, begun, Some(&run), session.output, session.json) {
         Err(Failure::Ended(exit)) => {
-            session.output.note(&format!("stopped; go on with `{again}`"));
+            let record = session.store.run(&run).await?;
+            match record.filter(is_cancelled_for_good) {
+                Some(record) => {
+                    let FailureReport { message, hints, .. } = session.ended_for_good(&record).await?;
+                    session.output.notes(std::iter::once(message).chain(hints));
+                }
+                None => session.output.note(&format!("stopped; go on with `{again}`")),
+            }
             return Err(Failure::Ended(exit));
         }
         ended => ended?,
@@ -120,6 +128,9 @@ pub(crate) async fn run(
 async fn find(session: &Session<'_>, wanted: &str) -> Result<StoredChat, Failure> {
     if wanted != LAST {
         let record = session.find(wanted).await?;
+        if is_chat(&record) && is_cancelled_for_good(&record) {
+            return Err(session.ended_for_good(&record).await?.into());
+        }
         return StoredChat::of(record).map_err(|error| match error {
             ChatError::NotAChat { .. } => Failure::from(error)
                 .hint(format!("`{}` lists conversations", session.command("runs --workflow chat"))),
@@ -191,9 +202,10 @@ fn nothing_to_say() -> Failure {
     Failure::usage("there is nothing to say").hint("write `convoke chat 'WHAT TO SAY'`")
 }
 
-/// What came of it; `kept` is its run, if it was kept.
+/// What came of it; `begun` is what was said of an answer that was broken off, `kept` its run, if it was kept.
 fn ended(
     outcome: Outcome<Chat>,
+    begun: String,
     kept: Option<&RunId>,
     output: &mut Output,
     json: bool,
@@ -201,6 +213,16 @@ fn ended(
     let status = outcome.status;
     let naming = |failure: FailureReport| failure.detailed(kept.map(|run| format!("run {run}")));
     if status == RunStatus::Cancelled {
+        if json {
+            output.json(&json!({
+                "run": kept,
+                "status": status,
+                "model": outcome.state.model,
+                "text": begun,
+                "finish": null,
+                "usage": UsageView::from(&outcome.totals.usage),
+            }))?;
+        }
         return Err(Failure::Ended(Exit::Cancelled));
     }
     if let Some(error) = outcome.error.filter(|error| !matches!(error.root(), Error::Suspended(_))) {

@@ -2,6 +2,7 @@
 
 use convoke_goals::agentfile::diagnostic;
 use convoke_host::counted;
+use serde::Serialize;
 
 use crate::arguments::{Arguments, Validate};
 use crate::configuration;
@@ -10,14 +11,40 @@ use crate::failure::Failure;
 use crate::host;
 use crate::terminal::{Output, Rich, Tone};
 
+/// A file that could not be read, beside others that could.
+#[derive(Serialize)]
+struct UnreadFile {
+    file: String,
+    valid: bool,
+    /// Why not.
+    error: String,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FileReport<'a, T> {
+    Checked(T),
+    Unread(&'a UnreadFile),
+}
+
 pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
     let host = host::load(arguments)?;
     let skills = configuration::skills(host.config(), &wanted.skills, output)?;
     let mut all = Vec::new();
+    let mut unread = None;
     let mut title = None;
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
     for path in &wanted.files {
-        let checked = host.load_with(path, &skills)?;
+        let checked = match host.load_with(path, &skills) {
+            Err(error) if arguments.json => {
+                let failure = Failure::from(error);
+                let (file, error) = (path.display().to_string(), failure.message());
+                all.push(Err(UnreadFile { file, valid: false, error }));
+                unread.get_or_insert(failure);
+                continue;
+            }
+            checked => checked?,
+        };
         title =
             Some(if title.is_none_or(|title| title == checked.title()) { checked.title() } else { "file" });
         let found = &checked.diagnostics;
@@ -30,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
             output.note(&format!("{}: {unknown}; or run it with --model", checked.source.name()));
         }
         if arguments.json {
-            all.push(checked);
+            all.push(Ok(checked));
             continue;
         }
         tell(&checked.source, found, output);
@@ -43,10 +70,16 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
         };
         output.line(&Rich::new(tone, sign).with(Tone::Plain, name).with(Tone::Faint, counts))?;
     }
-    if arguments.json {
-        let results: Vec<_> =
-            all.iter().map(|checked| diagnostic::to_json(&checked.source, &checked.diagnostics)).collect();
-        output.json(&results)?;
+    // Where nothing could be read, the error is all there is to say.
+    if all.iter().any(Result::is_ok) {
+        let results = all.iter().map(|result| match result {
+            Ok(checked) => FileReport::Checked(diagnostic::to_json(&checked.source, &checked.diagnostics)),
+            Err(unread) => FileReport::Unread(unread),
+        });
+        output.json(&results.collect::<Vec<_>>())?;
+    }
+    if let Some(failure) = unread {
+        return Err(failure);
     }
     if invalid == 0 {
         return Ok(());

@@ -106,10 +106,10 @@ fn goal(text: &str) -> Result<String, String> {
 }
 
 /// A time in which something can be done.
-fn time_limit(text: &str) -> Result<Duration, String> {
+pub(crate) fn time_limit(text: &str) -> Result<Duration, String> {
     match duration::parse(text).map_err(|error| error.to_string())? {
         Duration::ZERO => {
-            Err("in no time nothing can be done: leave `--timeout` out to have no limit".to_owned())
+            Err("in no time nothing can be done: give more, or leave `--timeout` out".to_owned())
         }
         time => Ok(time),
     }

@@ -21,7 +21,7 @@ mod result;
 mod signals;
 mod watch;
 
-pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
+pub(crate) use arguments::{Format, ResumeArguments, RunArguments, time_limit};
 pub(crate) use display::{Display, Verbosity};
 pub(crate) use go_on::{go_on, load, open};
 pub(crate) use hide_secrets::take_secrets_off;

@@ -154,9 +154,12 @@ impl Output {
         }
     }
 
-    /// A whole result as JSON.
+    /// A whole result as JSON: in one line where lines are wanted.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         self.has_document = true;
+        if matches!(self.documents, Some(Documents::Lines)) {
+            return self.json_line(value);
+        }
         let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
         let json = self.safe(&json, text::visible_json);
         Ok(writeln!(self.results, "{json}")?)

@@ -1,5 +1,8 @@
 //! `convoke chat`, with a model that answers from a file.
 
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
 use assert_cmd::cargo::cargo_bin_cmd;
 
 use crate::place::{Place, stderr, stdout};
@@ -146,26 +149,71 @@ fn a_temperature_or_a_length_that_no_model_takes_is_refused_with_the_range() {
 #[test]
 fn a_question_that_is_broken_off_leaves_a_run_that_was_stopped() {
     let place = Place::empty();
-    place.write("hangs.toml", "[[rule]]\nreply = \"one two\"\nhangs_after = 1\n");
-    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
-        .current_dir(place.path())
-        .env_clear()
-        .env("XDG_DATA_HOME", place.data())
-        .args(["chat", "-m", "scripted/hangs.toml", "hi"])
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = hanging(&place, &["hi"]);
     let runs = || stdout(&place.convoke(&["runs", "--json"]));
-    while !runs().contains("running") {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
     send(&child, rustix::process::Signal::TERM);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
     assert!(stderr(&output).contains("go on with `convoke chat --continue"), "{}", stderr(&output));
     assert!(runs().contains("stopped"), "{}", runs());
+}
+
+/// A chat whose model says one word and then nothing more, and which is at work.
+fn hanging(place: &Place, words: &[&str]) -> Child {
+    place.write("hangs.toml", "[[rule]]\nreply = \"one two\"\nhangs_after = 1\n");
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .current_dir(place.path())
+        .env_clear()
+        .env("XDG_DATA_HOME", place.data())
+        .args([&["chat", "-m", "scripted/hangs.toml"], words].concat())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !stdout(&place.convoke(&["runs", "--json"])).contains("running") {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+#[test]
+fn a_chat_that_is_cancelled_says_by_whom_and_how_to_go_on_all_the_same() {
+    let place = place();
+    let child = hanging(&place, &["hi"]);
+    let busy = place.convoke(&["chat", "--continue", "last", "more", "-m", "scripted/script.toml"]);
+    assert_eq!(busy.status.code(), Some(3), "another process is at it: {}", stderr(&busy));
+    assert!(place.convoke(&["cancel", "last"]).status.success());
+    let output = child.wait_with_output().unwrap();
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(6), "{told}");
+    assert!(told.contains("cancelled: by ann") && told.contains("convoke fork "), "{told}");
+    assert!(!told.contains("--continue"), "that goes nowhere: {told}");
+    let last = place.convoke(&["chat", "--continue", "last", "more", "-m", "scripted/script.toml"]);
+    assert_eq!(last.status.code(), Some(3), "{}", stderr(&last));
+    let runs: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
+    let run = runs[0]["id"].as_str().unwrap();
+    let named = place.convoke(&["chat", "--continue", run, "more", "-m", "scripted/script.toml"]);
+    assert_eq!(named.status.code(), Some(6));
+    assert!(stderr(&named).contains("convoke fork "), "{}", stderr(&named));
+}
+
+#[test]
+fn what_was_said_until_a_chat_was_broken_off_is_in_its_json() {
+    let said = |patience: u64| {
+        let place = Place::empty();
+        let child = hanging(&place, &["hi", "--json"]);
+        std::thread::sleep(Duration::from_millis(patience));
+        send(&child, rustix::process::Signal::TERM);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
+        let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!((&told["status"], &told["finish"]), (&"cancelled".into(), &serde_json::Value::Null));
+        assert!(told["run"].is_string() && told["model"].as_str().unwrap().contains("hangs.toml"), "{told}");
+        told["text"].as_str().unwrap().trim().to_owned()
+    };
+    // How soon a model says its first word, nobody knows.
+    assert!([200, 2_000, 10_000].into_iter().any(|patience| said(patience) == "one"));
 }
 
 fn without_run(seen: &str) -> String {

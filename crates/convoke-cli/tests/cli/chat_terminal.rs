@@ -146,6 +146,17 @@ fn ctrl_c_stops_the_answer_and_not_the_conversation() {
 }
 
 #[test]
+fn ctrl_c_in_the_only_answer_stops_the_run() {
+    let place = place();
+    let mut terminal = Terminal::with_results(&place, &[&CHAT[..], &["slow"]].concat());
+    terminal.wait_for("one");
+    terminal.interrupt();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(6), "half an answer is no answer: {seen}");
+    assert!(seen.contains("stopped; go on with"), "{seen}");
+}
+
+#[test]
 fn a_terminal_that_is_closed_says_nothing_for_its_person() {
     let place = place();
     let mut terminal = begun(&place);

@@ -259,14 +259,19 @@ fn a_run_cannot_be_called_like_an_option() {
 #[test]
 fn a_wrong_command_line_has_its_tips_as_hints_in_json() {
     let place = Place::empty();
-    for (command, hint) in
-        [(&["vlidate", "--json"][..], "validate"), (&["run", "--modle", "x", "--json"], "--model")]
-    {
+    for (command, hint) in [
+        (&["vlidate", "--json"][..], "validate"),
+        (&["run", "--modle", "x", "--json"], "--model"),
+        (&["run", "--modle", "x", "--output", "json"], "--model"),
+        (&["run", "--output=ndjson", "--modle", "x"], "--model"),
+    ] {
         let output = place.convoke(command);
         let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
         let hints = told["error"]["hints"].to_string();
         assert!(hints.contains(hint), "{told:#}");
         assert_eq!(told["error"]["exit_code"], 2);
+        let is_line = command.contains(&"--output=ndjson");
+        assert_eq!((told["type"] == "error", stdout(&output).lines().count() == 1), (is_line, is_line));
     }
 }
 
@@ -280,6 +285,7 @@ fn what_is_said_twice_or_means_nothing_is_refused() {
         (&["--inputs", "twice.json"], "x is given twice"),
         (&["-i", "x=1", "--budget", "1 calls, 2 calls"], "calls are limited twice"),
         (&["-i", "x=1", "--timeout", "0s"], "in no time nothing can be done"),
+        (&["-i", "x=1", "--budget", "0 calls"], "a limit of 0 calls lets nothing be done"),
     ] {
         let output = place.convoke(&[&["run", "b.agent", "-m", "scripted/rehearsal"], words].concat());
         assert_eq!(output.status.code(), Some(2), "{words:?}");
@@ -354,4 +360,22 @@ fn a_run_that_nobody_works_on_is_idle_also_where_several_are_listed() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn a_file_that_is_not_there_leaves_what_is_said_of_the_others() {
+    let place = Place::empty();
+    place.write("good.agent", "NAME p\nGOAL a \"A\" TOOLS none\nRUN main USING a\n");
+    let output = place.convoke(&["validate", "good.agent", "nope.agent", "good.agent", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let valid = told.as_array().unwrap().iter().map(|file| file["valid"].as_bool().unwrap());
+    assert_eq!(valid.collect::<Vec<_>>(), [true, false, true]);
+    assert!(told[1]["file"] == "nope.agent" && told[1]["error"].is_string(), "{told}");
+}
+
+#[test]
+fn a_model_without_an_address_says_where_to_write_it() {
+    let output = Place::empty().convoke(&["chat", "-m", "compatible/x", "hello"]);
+    assert!(stderr(&output).contains("services.compatible.base_url in convoke.toml"), "{}", stderr(&output));
 }

@@ -45,7 +45,7 @@ fn timeless(seen: &str) -> String {
     let mut lines = Vec::new();
     for line in seen.lines() {
         let mut line = line.to_owned();
-        for (before, after) in [("time=\"", "\""), ("\"seconds\": ", ",")] {
+        for (before, after) in [("time=\"", "\""), ("seconds\": ", ",")] {
             let mut from = 0;
             while let Some(at) = line[from..].find(before).map(|at| from + at + before.len()) {
                 let end = line[at..].find(after).map_or(line.len(), |end| at + end);
@@ -345,6 +345,20 @@ judge: {replies: [{json: {score: 1, reason: a}, delay: 300ms}]}",
     });
     assert_eq!(reports[0], reports[1]);
     assert_eq!(reports[0][0]["usage"]["model_calls"], 3, "nothing was asked twice");
+}
+
+#[test]
+fn a_limit_on_money_that_holds_for_nothing_is_told() {
+    let place = Place::empty();
+    talk(&place, "task_type: talk\nturns: [{content: Hi}]\nmodel: {replies: [hello you]}");
+    let done = place.convoke(&["eval", "talk.pack.json", ".", "--budget", "0.01 usd", "--json"]);
+    let run = &report(&done)["scenarios"][0]["runs"][0];
+    assert!(run["notes"].to_string().contains("the limit on money cannot be kept"), "{run}");
+    assert_eq!(run["duration_seconds"], run["seconds"]);
+    for (option, nothing) in [("--budget", "0 calls"), ("--timeout", "0s")] {
+        let refused = place.convoke(&["eval", "talk.pack.json", ".", option, nothing]);
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    }
 }
 
 #[test]

@@ -78,6 +78,8 @@ fn a_folders_server_is_not_started_until_it_is_trusted() {
     );
     let listed = seen(&place, &["mcp", "list"]);
     assert!(listed.contains("not trusted") && listed.contains("wants to start `touch started`"), "{listed}");
+    let tools = seen(&place, &["mcp", "tools"]);
+    assert!(tools.contains("wants to start") && !tools.contains("no MCP servers are configured"), "{tools}");
     let called = seen(&place, &["mcp", "call", "fake", "echo"]);
     assert!(called.contains("if you trust it as it is"), "{called}");
     assert!(!place.path().join("started").exists());

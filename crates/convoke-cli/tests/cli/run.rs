@@ -137,6 +137,15 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
+fn a_dry_run_is_one_line_where_lines_are_wanted() {
+    let place = workshop(AGENTFILE);
+    let words = ["run", "letter.agent", "--dry-run", "-i", "topic=looms", "-m", "scripted/script.toml"];
+    let told = stdout(&place.convoke(&[&words[..], &["--output", "ndjson"]].concat()));
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&told).unwrap()["dry_run"], true);
+}
+
+#[test]
 fn json_has_everything_a_program_wants_to_know() {
     let place = workshop(&unwatched());
     let mut arguments = RUN.to_vec();

@@ -19,7 +19,11 @@ pub const KEYS: &[Key] = &[
     Key {
         variables: &["CONVOKE_FALLBACK"],
         default: "none",
-        ..key(path::FALLBACK, ValueKind::Models, "The models to try, in order, when that one fails for good.")
+        ..key(
+            path::FALLBACK,
+            ValueKind::Models,
+            "The models to try, in order, when that one fails for good; one named with --model or in a file stands alone.",
+        )
     },
     Key {
         variables: &["CONVOKE_PRICES"],

@@ -26,10 +26,13 @@ pub struct StepError {
 }
 
 /// The failures of several branches of a fan-out, in declared order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct BranchErrors {
     /// The failed branches.
     pub failures: Vec<BranchFailure>,
+    /// Those that had failed as well before they could be cancelled, when the others had decided the outcome. Which they are
+    /// depends on the moment, and a replay does not find them again: no step may go by them, only the end of the run.
+    pub beside: Vec<BranchFailure>,
 }
 
 /// One failed branch.

@@ -293,28 +293,32 @@ impl Error {
         found
     }
 
-    /// The scopes whose limits ended those steps.
-    pub(crate) fn exceeded_limits(&self) -> Vec<Path> {
-        let mut found = Vec::new();
-        self.each_root(None, &mut |_, root| match root {
-            Self::TimedOut(timed_out) => found.push(timed_out.owner.clone()),
-            Self::Budget(exhausted) => found.push(exhausted.owner.clone()),
-            _ => {}
-        });
-        found
-    }
-
-    /// Visits what is below all wrappers, of every branch, with the path of the nearest step.
+    /// Visits what is below all wrappers, of every branch that decided something, with the path of the nearest step.
     pub(crate) fn each_root<'a>(
         &'a self,
         nearest: Option<&'a Path>,
         visit: &mut impl FnMut(Option<&'a Path>, &'a Self),
     ) {
+        self.visit_roots(false, nearest, visit);
+    }
+
+    /// The same for all branches that failed.
+    pub(crate) fn every_root<'a>(&'a self, visit: &mut impl FnMut(Option<&'a Path>, &'a Self)) {
+        self.visit_roots(true, None, visit);
+    }
+
+    fn visit_roots<'a>(
+        &'a self,
+        with_beside: bool,
+        nearest: Option<&'a Path>,
+        visit: &mut impl FnMut(Option<&'a Path>, &'a Self),
+    ) {
         match self {
-            Self::Step(step) => step.source.each_root(Some(&step.path), visit),
+            Self::Step(step) => step.source.visit_roots(with_beside, Some(&step.path), visit),
             Self::Branches(branches) if !branches.failures.is_empty() => {
-                for failure in &branches.failures {
-                    failure.error.each_root(Some(&failure.path), visit);
+                let beside = branches.beside.iter().filter(|_| with_beside);
+                for failure in branches.failures.iter().chain(beside) {
+                    failure.error.visit_roots(with_beside, Some(&failure.path), visit);
                 }
             }
             root => visit(nearest, root),

@@ -31,10 +31,14 @@ pub(super) fn stored_outcome(
     };
     // A stop (somebody cancelled, the store broke) is no outcome of any effect: there is nothing to forget.
     if let Some(failure) = error.filter(|error| !error.is_stop()) {
-        stored.failed_at = failure.failed_paths();
-        stored.limits = failure.exceeded_limits();
         stored.unusable = Some(unusable_replies(failure, lacking));
-        failure.each_root(None, &mut |failed_at, root| {
+        failure.every_root(&mut |failed_at, root| {
+            stored.failed_at.extend(failed_at.cloned());
+            stored.limits.extend(match root {
+                Error::TimedOut(timed_out) => Some(timed_out.owner.clone()),
+                Error::Budget(exhausted) => Some(exhausted.owner.clone()),
+                _ => None,
+            });
             let stated = root.downcast_ref::<CategorisedError>();
             let is_of_effect = root.downcast_ref::<RecordedError>().is_some()
                 || stated.is_some_and(CategorisedError::is_of_effect);
@@ -53,7 +57,7 @@ pub(super) fn stored_outcome(
 /// Where the replies came from that the failed steps could not use.
 fn unusable_replies(failure: &Error, lacking: &LackingReplies) -> Vec<Path> {
     let mut places = Vec::new();
-    failure.each_root(None, &mut |failed_at, root| {
+    failure.every_root(&mut |failed_at, root| {
         let here = || failed_at.cloned().unwrap_or_else(|| Path::from(""));
         if let Some(unusable) = root.downcast_ref::<UnusableReply>() {
             let earlier = unusable.what_lacks().and_then(|what| lacking.place(what));

@@ -27,8 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use first_words::FirstWords;
 pub use prepared::PreparedChat;
 pub use stop::ReplyStop;
-pub(crate) use stored::is_chat;
-pub use stored::{ChatError, ContinuedChat, StoredChat};
+pub use stored::{ChatError, ContinuedChat, StoredChat, is_chat};
 
 /// The workflow's name.
 pub const NAME: &str = "chat";

@@ -11,7 +11,7 @@ use convoke_core::{
 use convoke_history::{History, text};
 
 use super::{Chat, NAME, TURN};
-use crate::Manifest;
+use crate::{Manifest, is_cancelled_for_good};
 
 /// An error in going on with a stored conversation.
 #[derive(Debug, thiserror::Error)]
@@ -83,8 +83,14 @@ impl StoredChat {
     pub async fn newest(store: &dyn Store) -> Result<Option<Self>, ChatError> {
         let query = RunQuery { workflow: Some(NAME.to_owned()), ..RunQuery::default() };
         let chats = store.runs(&query).await?.into_iter().filter_map(|record| Self::of(record).ok());
-        // A question with its answer does not go on.
-        Ok(chats.into_iter().find(|it| it.record.status != RunStatus::Completed || it.chat.goes_on))
+        Ok(chats.into_iter().find(Self::can_go_on))
+    }
+
+    /// Whether something can be said in it: a question with its answer is over, what was cancelled for good stays so, and who is at it
+    /// in another process has it.
+    fn can_go_on(&self) -> bool {
+        let is_over = self.record.status == RunStatus::Completed && !self.chat.goes_on;
+        !is_over && self.record.holder.is_none() && !is_cancelled_for_good(&self.record)
     }
 
     /// Its run.
@@ -155,8 +161,9 @@ async fn open_turn(store: &dyn Store, run: &RunId) -> Result<Option<PendingQuest
     Ok(Some(turn).filter(|_| !is_settled))
 }
 
-/// Whether a run is a conversation. An Agentfile may have the same name.
-pub(crate) fn is_chat(record: &RunRecord) -> bool {
+/// Checks whether a run is a conversation. An Agentfile may have the same name.
+#[must_use]
+pub fn is_chat(record: &RunRecord) -> bool {
     record.workflow == NAME && Manifest::of(record).is_none()
 }
 

@@ -75,7 +75,8 @@ impl Trial<'_> {
         let store = self.host.store()?;
         let record = store.run(&self.id).await?;
         let is_over = record.as_ref().is_some_and(is_over);
-        let driven = if is_over { Ok(None) } else { self.drive(&store).await };
+        let mut notes = Vec::new();
+        let driven = if is_over { Ok(None) } else { self.drive(&store, &mut notes).await };
         let (stuck, refused) = match driven {
             Ok(stuck) => (stuck, None),
             // Other scenarios are none the worse for it.
@@ -101,15 +102,17 @@ impl Trial<'_> {
         let history = History::load(&*store, &self.id).await?;
         let observed = self.observed(&history).await?;
         let (mut assertions, judged) = self.assertions(&store, &observed).await?;
-        let mut notes = self.sure_evals(&observed)?;
+        notes.extend(self.sure_evals(&observed)?);
         let leftover = self.leftover(&history, &observed, &assertions, judged);
         notes.extend(leftover.notes);
         assertions.extend(leftover.failures.into_iter().chain(refused));
+        let worked = history.record.worked.as_secs_f64();
         Ok(RunReport {
             run: self.id.to_string(),
             passed: !assertions.iter().any(AssertionReport::fails_its_run),
             status: observed.status,
-            seconds: history.record.worked.as_secs_f64(),
+            seconds: worked,
+            duration_seconds: worked,
             usage: observed.usage,
             result: observed.whole.content,
             path: observed.whole.path,
@@ -126,6 +129,7 @@ impl Trial<'_> {
             passed: false,
             status: NOT_BEGUN.to_owned(),
             seconds: 0.0,
+            duration_seconds: 0.0,
             usage: ObservedUsage { cost: Some(0.0), ..ObservedUsage::default() },
             result: String::new(),
             path: Vec::new(),
@@ -156,13 +160,20 @@ impl Trial<'_> {
     ///
     /// Another process that evaluates under the same name may be at it: then it is waited for. What is left of the script follows
     /// from what was said in the run, so whoever goes on after somebody else begins anew with what was said by then.
-    async fn drive(&self, store: &Arc<dyn Store>) -> Result<Option<String>, HostError> {
+    async fn drive(
+        &self,
+        store: &Arc<dyn Store>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<String>, HostError> {
         loop {
             let prepared = match self.prepared(store).await {
                 Err(HostError::Store(StoreError::Exists { .. })) => continue,
                 prepared => prepared,
             };
-            let (prepared, ended) = self.driven(store, prepared?).await;
+            let prepared = prepared?;
+            let uncounted = prepared.0.uncounted(&prepared.0.limits());
+            notes.extend(uncounted.filter(|note| !notes.contains(note)));
+            let (prepared, ended) = self.driven(store, prepared).await;
             prepared.close().await;
             match ended {
                 Err(

@@ -123,11 +123,19 @@ impl StoredRuns {
         if changed || record.status == RunStatus::Completed || can_go_on(record) {
             return Ok(kept);
         }
+        Err(self.ended_for_good(record).await?)
+    }
+
+    /// Says how a run was ended that nothing resumes, and what does instead.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn ended_for_good(&self, record: &RunRecord) -> Result<FailureReport, FailureReport> {
         let history = History::load(&*self.store, &record.id).await?;
         let why = history.ending.as_ref().and_then(|ending| ending.error.clone()).unwrap_or_default();
         // It begins with what it was: halted, or cancelled.
         let failure = FailureReport::new(kind_of(record.status), format!("run {} was {why}", record.id));
-        Err(self.fork_instead(&history).into_iter().fold(failure, FailureReport::hint))
+        Ok(self.fork_instead(&history).into_iter().fold(failure, FailureReport::hint))
     }
 
     /// Refuses to go on with a run that does not fit here, and says what does.

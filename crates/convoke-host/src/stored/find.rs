@@ -12,6 +12,9 @@ use crate::{Manifest, can_go_on};
 /// So many candidates are listed at most.
 const CANDIDATES: usize = 10;
 
+/// So much of what a call is made with is shown, in characters, where several are asked about.
+const SHOWN_ARGUMENTS: usize = 120;
+
 /// The word for the newest run.
 pub const LAST: &str = "last";
 
@@ -150,11 +153,20 @@ impl StoredRuns {
                 (FailureReport::not_found(message), found)
             }
         };
-        let candidate = |pending: &PendingQuestion| {
-            format!("{}  {}", pending.id, text::one_line(&pending.question.title))
-        };
-        Err(failure
-            .detailed(candidates.into_iter().map(candidate))
-            .hint("the first digits of a question's id are enough"))
+        Err(failure.detailed(candidates.into_iter().map(candidate)).hint(format!(
+            "the first digits of a question's id are enough; `{}` shows all there is to each",
+            self.command("questions")
+        )))
     }
+}
+
+/// A question as one of several, with what tells it from others of its title.
+fn candidate(pending: &PendingQuestion) -> String {
+    let PendingQuestion { id, question, path, .. } = pending;
+    let arguments = question.subject.get("arguments").map(ToString::to_string).unwrap_or_default();
+    let (shown, left) = text::beginning(&arguments, 1, SHOWN_ARGUMENTS);
+    let more = if left > 0 { "…" } else { "" };
+    let with = if shown.is_empty() { "" } else { " with " };
+    let about = format!("{}{with}{shown}{more}, at {path}", question.title);
+    format!("{id}  {}", text::one_line(&about))
 }

@@ -62,7 +62,10 @@ impl Exchange {
         let provider = settings.provider;
         let name = format!("{}/{model}", settings.service);
         if settings.base_url.is_empty() {
-            let message = format!("{name}: no address; set a base URL such as http://127.0.0.1:8080/v1");
+            let message = format!(
+                "{name}: no address; set services.{}.base_url in convoke.toml, for instance to http://127.0.0.1:8080/v1",
+                settings.service
+            );
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
         }
         let has_key = settings.key.as_ref().is_some_and(|key| !key.is_empty());

@@ -47,6 +47,8 @@ struct Fan<'a, T> {
     cancellers: Vec<Canceller>,
     ended: Vec<FinishedBranch<T>>,
     tally: BranchTally,
+    /// What failed before it could be cancelled, by the branch's number.
+    beside: Vec<(usize, Error)>,
 }
 
 type Queue<T> = VecDeque<(usize, Branch<T>)>;
@@ -60,6 +62,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
             running: JoinSet::new(),
             cancellers: Vec::new(),
             ended: branches.iter().map(Branch::unended).collect(),
+            beside: Vec::new(),
             tally: BranchTally { total: branches.len(), ..BranchTally::default() },
             queue: branches.into_iter().enumerate().collect(),
         }
@@ -123,19 +126,22 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     fn settle(&mut self, index: usize, result: Result<T, Error>) {
-        let ended = &mut self.ended[index];
-        let passes = |error: &Error| ended.scope.as_ref().is_none_or(|scope| error.passes(scope.path()));
-        ended.end = match result {
+        self.ended[index].end = match result {
             Ok(value) => {
                 self.tally.succeeded += 1;
                 BranchOutcome::Succeeded(value)
             }
-            Err(error) if passes(&error) => BranchOutcome::Stopped(error),
+            Err(error) if self.passes(index, &error) => BranchOutcome::Stopped(error),
             Err(error) => {
                 self.tally.failed += 1;
                 BranchOutcome::Failed(error)
             }
         };
+    }
+
+    /// Whether what a branch ended with is about more than this branch.
+    fn passes(&self, index: usize, error: &Error) -> bool {
+        self.ended[index].scope.as_ref().is_none_or(|scope| error.passes(scope.path()))
     }
 
     fn verdict(&self) -> Option<JoinVerdict> {
@@ -157,7 +163,13 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
         for canceller in &self.cancellers {
             canceller.cancel("another branch decided the outcome");
         }
-        while self.running.join_next().await.is_some() {}
+        while let Some(joined) = self.running.join_next().await {
+            if let Ok((index, Err(error))) = joined
+                && !self.passes(index, &error)
+            {
+                self.beside.push((index, error));
+            }
+        }
     }
 
     fn stops(&self) -> impl Iterator<Item = &Error> {
@@ -188,7 +200,12 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
                 Ok(self.ended)
             }
             None if self.stops().next().is_some() => Err(suspended(self.stops())),
-            _ => Err(Error::Branches(Box::new(BranchErrors { failures: failures(&self.ended) }))),
+            _ => {
+                let beside =
+                    self.beside.iter().filter_map(|(index, error)| failure(&self.ended[*index], error));
+                let (failures, beside) = (failures(&self.ended), beside.collect());
+                Err(Error::Branches(Box::new(BranchErrors { failures, beside })))
+            }
         }
     }
 }
@@ -203,13 +220,14 @@ fn suspended<'a>(stops: impl Iterator<Item = &'a Error>) -> Error {
 }
 
 fn failures<T>(ended: &[FinishedBranch<T>]) -> Vec<BranchFailure> {
-    let failed = ended.iter().filter_map(|branch| match (&branch.end, &branch.scope) {
-        (BranchOutcome::Failed(error), Some(scope)) => Some(BranchFailure {
-            branch: (*branch.name).into(),
-            path: scope.path().clone(),
-            error: error.clone(),
-        }),
+    let failed = ended.iter().filter_map(|branch| match &branch.end {
+        BranchOutcome::Failed(error) => failure(branch, error),
         _ => None,
     });
     failed.collect()
+}
+
+fn failure<T>(branch: &FinishedBranch<T>, error: &Error) -> Option<BranchFailure> {
+    let path = branch.scope.as_ref()?.path().clone();
+    Some(BranchFailure { branch: (*branch.name).into(), path, error: error.clone() })
 }

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use convoke_core::{Limits, RunId};
 use convoke_host::parse_limits;
 use convoke_host::stored::new_run_id;
-use convoke_text::duration;
+
+use crate::run::time_limit;
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArguments {
@@ -49,7 +50,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "LIMITS", value_parser = parse_limits, allow_hyphen_values = true)]
     pub(crate) budget: Option<Limits>,
     /// How long each run may be at work: 90s, 30min. Otherwise what is configured, or ten minutes.
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub(crate) timeout: Option<Duration>,
     /// As what to give the report.
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -18,12 +18,12 @@ pub(super) async fn run(
         Some(name) => vec![super::only(configured, name)?],
         None => {
             output.notes(configured.untrusted.iter().map(ToString::to_string));
+            if configured.trusted.is_empty() && configured.untrusted.is_empty() {
+                output.note(NO_SERVERS);
+            }
             configured.trusted
         }
     };
-    if chosen.is_empty() {
-        output.note(NO_SERVERS);
-    }
     let servers = host.start_servers(&host.policies(None)?, chosen).await?;
     let (tools, warnings) = (servers.table::<String>([]), servers.warnings());
     servers.close().await;
