@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use convoke_host::stored::{StoreUse, StoredRuns};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Color};
 use crate::configuration;
 use crate::failure::Failure;
 use crate::terminal::Output;
@@ -14,6 +14,7 @@ pub(crate) struct Session<'a> {
     runs: StoredRuns,
     pub(crate) output: &'a mut Output,
     pub(crate) json: bool,
+    pub(crate) color: Color,
 }
 
 impl<'a> Session<'a> {
@@ -25,7 +26,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Failure> {
         let project = configuration::loader(arguments).locations().project;
         let runs = StoredRuns::open(&arguments.store, &project, usage, arguments.names_store)?;
-        Ok(Self { runs, output, json: arguments.json })
+        Ok(Self { runs, output, json: arguments.json, color: arguments.color })
     }
 }
 

@@ -182,7 +182,9 @@ impl McpError {
 
 impl From<McpError> for Error {
     fn from(error: McpError) -> Self {
-        Self::failed(CategorisedError::new(error.category(), error))
+        let lost = matches!(error, McpError::Lost { .. });
+        let error = CategorisedError::new(error.category(), error);
+        Self::failed(if lost { error.in_doubt() } else { error })
     }
 }
 

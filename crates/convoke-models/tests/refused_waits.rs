@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use convoke_core::{BoxFuture, Model, ModelErrorKind, ModelRequest, ReplyDelta};
+use convoke_core::{BoxFuture, Category, Model, ModelRequest, ReplyDelta};
 use convoke_models::http::{HttpReply, HttpRequest, TransportError};
 use convoke_models::resilience::{Attempts, Retrying};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings, Transport};
@@ -77,12 +77,12 @@ async fn what_is_said_of_a_wait_is_what_is_waited() {
 }
 
 #[tokio::test]
-async fn a_wait_beyond_all_measure_is_not_put_into_numbers() {
+async fn a_wait_beyond_all_measure_is_not_waited_for_nor_put_into_numbers() {
     let answers = ["99999999999999999999", "Thu, 31 Dec 2099 23:59:59 GMT"];
     for (number, wait) in answers.into_iter().enumerate() {
         let model = model(&format!("far-{number}"), [refusal().header("retry-after", wait)]);
         let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
-        assert_eq!(error.kind, ModelErrorKind::RateLimited);
+        assert_eq!((error.category(), error.retry_after), (Category::Permanent, None));
         assert!(error.message.contains("longer than is waited for"), "{error}");
         assert!(!error.message.contains("8760"), "{error}");
     }

@@ -474,6 +474,7 @@ async fn every_attempt_at_a_call_has_the_key_of_the_first() {
 #[tokio::test(start_paused = true)]
 async fn different_calls_of_one_attempt_have_different_keys_and_each_its_own_again() {
     let (mut tool, heard) = Lossy::new(0);
+    tool.spec.effects = ToolEffect::Network.into();
     tool.spec = tool.spec.repeat(Repeat::Safe);
     let tool: Arc<dyn Tool> = Arc::new(tool);
     let twice = task_boxed("twice", move |scope, trail: &mut Trail| {
@@ -487,6 +488,7 @@ async fn different_calls_of_one_attempt_have_different_keys_and_each_its_own_aga
             let (heard, count) = (trail.text.clone(), trail.count);
             trail.text = scope
                 .custom("note")
+                .repeatable()
                 .perform(|key| async move { Ok::<_, Error>(format!("{heard} {key}")) })
                 .await?;
             if count == 1 { Err(overloaded()) } else { Ok(()) }

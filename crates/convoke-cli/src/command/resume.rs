@@ -84,7 +84,7 @@ pub(super) async fn go_on(
     prompt.unless_interrupted(load(&mut prepared, session.output)).await?;
     let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };
     let run = record.id.clone();
-    crate::run::go_on(prepared, session, run, &wanted.common, when_busy, prompt, arguments.color).await
+    crate::run::go_on(prepared, session, run, &wanted.common, when_busy, prompt, notes).await
 }
 
 /// Refuses to go on at once with a run that is answered if it needs what cannot be given with an answer, or another folder: before

@@ -86,7 +86,7 @@ pub(crate) async fn run(
         HostError::Store(StoreError::Exists { run }) => session.taken(&run),
         other => other.into(),
     })?;
-    go_on(prepared, &mut session, run, &wanted.common, WhenBusy::Refuse, prompt, arguments.color).await
+    go_on(prepared, &mut session, run, &wanted.common, WhenBusy::Refuse, prompt, notes).await
 }
 
 fn options(wanted: &RunArguments) -> StartOptions {

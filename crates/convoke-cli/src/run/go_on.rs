@@ -22,7 +22,6 @@ use super::prompt::Prompt;
 use super::result::{self, RunNotes};
 use super::signals::Signals;
 use super::watch::Watch;
-use crate::arguments::Color;
 use crate::failure::Failure;
 use crate::logging;
 use crate::session::Session;
@@ -58,7 +57,7 @@ fn telling<'a>(name: Option<&ModelName>, output: &'a mut Output) -> impl FnMut(&
 /// How long a run that waits for something else than people is waited for, where nobody is there.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs it from where it is to its end, shows how it goes, and gives the result.
+/// Runs it from where it is to its end, shows how it goes, and gives the result. `notes` have been said when it was prepared.
 pub(crate) async fn go_on(
     prepared: PreparedRun,
     session: &mut Session<'_>,
@@ -66,7 +65,7 @@ pub(crate) async fn go_on(
     common: &CommonArguments,
     when_busy: WhenBusy,
     prompt: Prompt,
-    color: Color,
+    mut notes: Vec<String>,
 ) -> Result<(), Failure> {
     let format = common.output;
     // Where events are results, a terminal that shows them needs nothing else.
@@ -101,15 +100,15 @@ pub(crate) async fn go_on(
         && prepared.definition().is_conversation()
         && verbosity != Verbosity::Quiet
         && format != Format::Ndjson;
-    let mut notes = Vec::new();
+    let said = notes.len();
     let running = prepared.go_on(Arc::clone(&session.store), run.clone(), how, &mut notes);
-    session.output.notes(&notes);
+    session.output.notes(&notes[said..]);
     let (stream, after) = running.into_parts();
     let mut told = Vec::new();
     if talks {
         session.output.aside("Ctrl-D leaves it for later, /quit ends it");
     }
-    let display = Display::new(verbosity, common.stream && !talks, color, "Ctrl-C stops");
+    let display = Display::new(verbosity, common.stream && !talks, session.color, "Ctrl-C stops");
     let watch = Watch {
         progress: RunProgress::new(&planned).with_history(&history),
         is_conversation,

@@ -258,6 +258,18 @@ fn that_a_secret_is_another_one_is_said_unless_it_could_be_guessed() {
     let other = resumed("another-key-of-that-kind", "12345678");
     assert!(other.contains("`key` is not the value this run began with"), "{other}");
     assert!(!other.contains("`pin`"), "{other}");
+    let told = place.convoke(&[
+        "resume",
+        "letter-1",
+        "-i",
+        "key=another-key-of-that-kind",
+        "-i",
+        "pin=12345678",
+        "--output",
+        "json",
+    ]);
+    let notes = document(&told)["notes"].to_string();
+    assert!(notes.contains("`key` is not the value this run began with"), "{notes}");
 }
 
 #[test]

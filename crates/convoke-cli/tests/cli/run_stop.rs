@@ -283,7 +283,7 @@ fn a_run_whose_store_breaks_while_it_is_at_work_ends_as_one_of_the_store() {
         std::fs::copy(place.file(), &copy).unwrap();
         std::fs::rename(copy, place.file()).unwrap();
     };
-    for harm in [&gone as &dyn Fn(&Place), &replaced, &another] {
+    for (harm, is_there) in [(&gone as &dyn Fn(&Place), false), (&replaced, false), (&another, true)] {
         let place = talkative();
         let mut running = Running::start(&place, &RUN);
         running.until(goal_started);
@@ -293,7 +293,10 @@ fn a_run_whose_store_breaks_while_it_is_at_work_ends_as_one_of_the_store() {
         let last = events.last().unwrap();
         assert_eq!((&last["status"], &last["error"]["exit_code"]), (&json!("failed"), &json!(4)), "{last}");
         assert!(!told.contains("convoke show") && !told.contains("convoke resume"), "{told}");
+        assert!(told.contains("If run letter-1 is in what is there now"), "{told}");
         assert!(told.contains("begin anew with `convoke run`"), "{told}");
+        let resumed = place.convoke(&["resume", "letter-1"]);
+        assert_eq!(resumed.status.success(), is_there, "{}", stderr(&resumed));
     }
 }
 

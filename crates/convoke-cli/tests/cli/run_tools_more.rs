@@ -294,3 +294,33 @@ reply = { tool_calls = [{ name = "write", arguments = { path = "tools/server.py"
     let listed = at_home(&place, &[("PATH", &path)], &["mcp", "list"]);
     assert!(stdout(&listed).contains("sandbox") || stderr(&listed).contains("sandbox"), "{listed:?}");
 }
+
+#[test]
+fn a_call_whose_server_went_away_is_asked_about_by_the_next_attempt() {
+    let place = place(
+        r#"
+[[rule]]
+when = { tool_result_of = "mcp_fake_die" }
+reply = [{ error = { status = 503, message = "overloaded" } }, { text = "Done." }]
+
+[[rule]]
+reply = { tool_calls = [{ name = "mcp_fake_die", arguments = {} }] }
+"#,
+    );
+    place.write("Agentfile", "NAME work\nGOAL work \"Work\" RETRY 2 AFTER 10ms\nRUN main USING work\n");
+    let log = place.path().join("calls.log");
+    let server = format!(
+        "[mcp.servers.fake]\ncommand = \"python3\"\nargs = ['{SERVER}', \"--only\", \"die\", \"--log\", '{}']\n\
+         protocol = \"initialize\"\n",
+        log.display()
+    );
+    place.write(".config/convoke/convoke.toml", server);
+    place.write(".config/convoke/policy.toml", "version = 1\n[mcp]\nallow = [\"fake:die\"]\n");
+    let calls = || place.read("calls.log").matches("tools/call").count();
+    let asked = at_home(&place, &[], &RUN);
+    assert_eq!((asked.status.code(), calls()), (Some(5), 1), "{}", stderr(&asked));
+    let told = stdout(&at_home(&place, &[], &["replay", "work-1", "--full"]));
+    assert!(told.contains("Nobody knows whether it took effect"), "what the first attempt was told: {told}");
+    let done = at_home(&place, &[], &["answer", "work-1", "--choose", "done", "--resume"]);
+    assert_eq!((&*stdout(&done), calls()), ("Done.\n", 1), "{}", stderr(&done));
+}

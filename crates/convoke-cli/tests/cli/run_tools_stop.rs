@@ -234,3 +234,40 @@ fn a_command_that_an_attendant_had_under_way_is_run_again() {
     assert!(stdout(&attended).contains("mend-1  completed"), "{}", stdout(&attended));
     assert_eq!(times_tested(&place), 1);
 }
+
+/// What the model says to whoever writes a file and then changes it: once that is done it is overloaded, once.
+fn overloaded_after(tool: &str, arguments: &str) -> String {
+    format!(
+        r#"
+[[rule]]
+when = {{ tool_result_of = "{tool}" }}
+reply = [{{ error = {{ status = 503, message = "overloaded" }} }}, {{ text = "done" }}]
+
+[[rule]]
+when = {{ tool_result_of = "write" }}
+reply = {{ tool_calls = [{{ name = "{tool}", arguments = {arguments} }}] }}
+
+[[rule]]
+reply = {{ tool_calls = [{{ name = "write", arguments = {{ path = "f.txt", content = "draft\n" }} }}] }}
+"#
+    )
+}
+
+#[test]
+fn what_one_attempt_made_of_a_file_the_next_one_takes_over_as_a_whole() {
+    for (tool, arguments, content) in [
+        ("edit", r#"{ path = "f.txt", old = "draft", new = "FINAL" }"#, "FINAL\n"),
+        ("bash", r#"{ command = "echo more >> f.txt" }"#, "draft\nmore\n"),
+    ] {
+        let place = Place::empty();
+        place.write("again.agent", "NAME again\nGOAL g \"Write it\" RETRY 2 AFTER 10ms\nRUN main USING g\n");
+        place.write("script.toml", overloaded_after(tool, arguments));
+        let run = place.convoke(&["run", "again.agent", "-m", "scripted/script.toml", "--no-input"]);
+        assert_eq!(
+            (stdout(&run), place.read("f.txt")),
+            ("done\n".into(), content.into()),
+            "{}",
+            stderr(&run)
+        );
+    }
+}

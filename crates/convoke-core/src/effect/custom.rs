@@ -13,8 +13,9 @@ use super::doubt::DoubtResolution;
 use super::{NumberedEffect, Past, shortened};
 use crate::intercept::{EffectRequest, Labels};
 use crate::journal::Attachments;
+use crate::run::EarlierOutcome;
 use crate::tool::Repeat;
-use crate::{Digest, EffectKind, Error, IdempotencyKey, Scope};
+use crate::{Digest, EffectKind, Error, IdempotencyKey, RecordedError, Scope};
 
 /// An effect of the user's own code, about to be performed.
 ///
@@ -41,7 +42,8 @@ impl Scope {
     /// Begins an effect of the user's own code. **Durable**: what it gave is journaled and given again on resume.
     ///
     /// It is not repeated after a crash in the middle of it unless declared [`repeatable`](CustomEffect::repeatable):
-    /// a person is asked what became of it, or the run stops, as the runtime is configured.
+    /// a person is asked what became of it, or the run stops, as the runtime is configured. Nor is it by another attempt at the same, which
+    /// is given what the first one was.
     pub fn custom<'a>(&'a self, name: &'a str) -> CustomEffect<'a> {
         CustomEffect { scope: self, name, request: Ok(Value::Null), repeat: Repeat::Never }
     }
@@ -75,15 +77,35 @@ impl<'a> CustomEffect<'a> {
         let Self { scope, name, request, repeat } = self;
         let asked_for = request?;
         let effect = scope.number_act(EffectKind::Custom, Digest::of_request(name, &asked_for));
+        if repeat == Repeat::Never {
+            effect.acts();
+        }
         let asked = || json!({"name": name, "request": asked_for});
         let past = effect.past(|| shortened(&asked().to_string()))?;
-        let in_doubt = match past {
-            Past::Finished(outcome) => return outcome,
+        let mut in_doubt = match past {
+            Past::Finished(outcome) => {
+                effect.keep_as_begun();
+                effect.keep_given(repeat, &outcome)?;
+                return outcome;
+            }
             Past::InDoubt => true,
             Past::Unknown => false,
         };
         let request = effect.dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
+        if !in_doubt && repeat == Repeat::Never {
+            match effect.earlier() {
+                EarlierOutcome::Open => {}
+                EarlierOutcome::Begun => {
+                    effect.start(request.clone(), Attachments::default()).await?;
+                    in_doubt = true;
+                }
+                EarlierOutcome::Done(given) => {
+                    let given = serde_json::from_slice(&given)?;
+                    return effect.finish(Some(request), Ok(given), Attachments::default());
+                }
+            }
+        }
         let about = EffectRequest::Custom { name, request: &asked_for };
         if in_doubt && repeat == Repeat::Never {
             // What it gave is lost; `done` can only be said of something that has a value for that.
@@ -96,6 +118,7 @@ impl<'a> CustomEffect<'a> {
                 DoubtResolution::Done(text) => {
                     let given = Ok(lost(Value::String(text))?);
                     let (given, labels) = scope.judged_custom(&effect, &about, given).await;
+                    effect.keep_given(repeat, &given)?;
                     return effect.finish(None, given, Attachments { labels, ..Attachments::default() });
                 }
                 DoubtResolution::Again => {}
@@ -107,6 +130,7 @@ impl<'a> CustomEffect<'a> {
         }
         let request = match repeat {
             Repeat::Never => {
+                effect.keep_for_later(EarlierOutcome::Begun);
                 effect.start(request, Attachments::default()).await?;
                 None
             }
@@ -124,7 +148,26 @@ impl<'a> CustomEffect<'a> {
             stop = scope.out_of_time() => Err(stop),
         };
         let (outcome, labels) = scope.judged_custom(&effect, &about, outcome).await;
+        effect.keep_given(repeat, &outcome)?;
         effect.finish(request, outcome, Attachments { labels, ..Attachments::default() })
+    }
+}
+
+impl NumberedEffect<'_> {
+    /// Keeps for later attempts what an effect gave that must not be performed twice. Who stopped it does not know how far it had come.
+    fn keep_given<T: Serialize>(&self, repeat: Repeat, given: &Result<T, Error>) -> Result<(), Error> {
+        if repeat != Repeat::Never || !self.may_be_tried_again() {
+            return Ok(());
+        }
+        let became = match given {
+            Ok(given) => EarlierOutcome::Done(serde_json::to_vec(given)?.into()),
+            Err(stop) if matches!(RecordedError::of(stop), None | Some(RecordedError::TimedOut(_))) => {
+                return Ok(());
+            }
+            Err(_) => EarlierOutcome::Open,
+        };
+        self.keep_for_later(became);
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::NumberedEffect;
 use crate::ask::{Decision, Question};
+use crate::run::EarlierOutcome;
 use crate::scope::Child;
 use crate::{Digest, Error, InDoubt, Scope};
 
@@ -11,6 +12,10 @@ use crate::{Digest, Error, InDoubt, Scope};
 const WHEN_IT_ENDED: &str = "when the process ended";
 /// The same words where they name a command. What is shown leaves it to whoever shows it how a run is forked.
 const HOW_TO_FORK: &str = " (`convoke fork RUN --at N --outcome JSON`)";
+/// When it was under way, as it is shown.
+const WHEN_IT_STOPPED: &str = "and had not ended when the run stopped";
+/// The same where the attempt before went on without knowing more.
+const IN_AN_EARLIER_ATTEMPT: &str = "in an earlier attempt, which did not hear how it ended";
 
 /// The treatment of a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,10 +76,11 @@ impl Scope {
         let person = self.narrowed(Child { repetition, ..Child::named("in doubt") });
         // It is about the attempt: what is said beside it may be something else when the run goes on.
         let about = Digest::of_json(&serde_json::to_value(&question)?);
-        question.details = question
-            .details
-            .replace(WHEN_IT_ENDED, "and had not ended when the run stopped")
-            .replace(HOW_TO_FORK, "");
+        let when = match effect.earlier() {
+            EarlierOutcome::Begun if effect.attempts() <= 1 => IN_AN_EARLIER_ATTEMPT,
+            _ => WHEN_IT_STOPPED,
+        };
+        question.details = question.details.replace(WHEN_IT_ENDED, when).replace(HOW_TO_FORK, "");
         if let Some(remark) = remark {
             question.details = format!("{remark} {}", question.details);
         }

@@ -60,6 +60,8 @@ pub(crate) struct NumberedEffect<'a> {
     pub(crate) digest: Digest,
     /// Where its key is derived from, if that is not its own path.
     keyed_as: Option<Path>,
+    /// Whether the attempt before did not ask for it here.
+    is_another: bool,
 }
 
 /// What the journal says about an effect.
@@ -76,14 +78,22 @@ impl Scope {
     /// Gives an effect its number. Must come first in every effect, before anything is awaited.
     fn number(&self, effect: EffectKind, digest: Digest) -> NumberedEffect<'_> {
         let ordinal = self.node.next_ordinal.fetch_add(1, Ordering::Relaxed);
-        NumberedEffect { scope: self, path: self.path(), ordinal, effect, digest, keyed_as: None }
+        NumberedEffect {
+            scope: self,
+            path: self.path(),
+            ordinal,
+            effect,
+            digest,
+            keyed_as: None,
+            is_another: false,
+        }
     }
 
     /// Gives an effect its number that others may know by its key: another attempt at it has the key of the first.
     fn number_act(&self, effect: EffectKind, digest: Digest) -> NumberedEffect<'_> {
         let mut effect = self.number(effect, digest);
         if self.node.retried.load(Ordering::Relaxed) {
-            effect.keyed_as = effect.attempted_as();
+            (effect.keyed_as, effect.is_another) = effect.attempted_as();
         }
         effect
     }
@@ -185,22 +195,31 @@ impl<'a> NumberedEffect<'a> {
         self.scope.key_of(path, self.ordinal)
     }
 
-    /// Where its key is derived from, if not from its own path. One that was begun before keeps the key it has.
-    fn attempted_as(&self) -> Option<Path> {
+    /// Where its key is derived from, if not from its own path, and whether the attempt before did not ask for it. One that was begun
+    /// before keeps the key it has.
+    fn attempted_as(&self) -> (Option<Path>, bool) {
         let node = &self.scope.node;
         let first = node.key_path();
         let likeness = node.run.attempted.compare(first, self.ordinal, self.digest);
-        if likeness != Likeness::Same
-            && first != self.path
-            && let Some(parent) = &node.parent
-        {
+        let is_another = likeness != Likeness::Same && first != self.path;
+        if is_another && let Some(parent) = &node.parent {
             parent.went_own_way.store(true, Ordering::Relaxed);
         }
         let may_share = likeness != Likeness::Other;
         let slot = self.scope.journal().and_then(|journal| journal.index.get(self.path, self.ordinal));
-        match slot.and_then(|slot| slot.started) {
+        let keyed_as = match slot.and_then(|slot| slot.started) {
             Some(begun) => begun.keyed_as(),
             None => (may_share && first != self.path).then(|| first.clone()),
+        };
+        (keyed_as, is_another)
+    }
+
+    /// Says that it changes something, so that after one that was not asked for before nothing is taken over.
+    fn acts(&self) {
+        if self.is_another
+            && let Some(parent) = &self.scope.node.parent
+        {
+            parent.acted_otherwise.store(true, Ordering::Relaxed);
         }
     }
 
@@ -209,9 +228,7 @@ impl<'a> NumberedEffect<'a> {
     fn earlier(&self) -> EarlierOutcome {
         let node = &self.scope.node;
         match &self.keyed_as {
-            Some(first) if !node.ancestry().any(|node| node.went_own_way.load(Ordering::Relaxed)) => {
-                node.run.attempted.became(first, self.ordinal)
-            }
+            Some(first) if !node.goes_own_way() => node.run.attempted.became(first, self.ordinal),
             _ => EarlierOutcome::Open,
         }
     }
@@ -219,8 +236,20 @@ impl<'a> NumberedEffect<'a> {
     /// Keeps for later attempts what became of it.
     fn keep_for_later(&self, became: EarlierOutcome) {
         let node = &self.scope.node;
-        if node.retried.load(Ordering::Relaxed) {
+        if self.may_be_tried_again() {
             node.run.attempted.keep(node.key_path(), self.ordinal, self.digest, became);
+        }
+    }
+
+    /// Whether there may be another attempt at what it is part of.
+    fn may_be_tried_again(&self) -> bool {
+        self.scope.node.retried.load(Ordering::Relaxed)
+    }
+
+    /// Keeps that the journal says it was begun, until it is known what became of it.
+    fn keep_as_begun(&self) {
+        if self.attempts() > 0 {
+            self.keep_for_later(EarlierOutcome::Begun);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::message::{ToolCall, ToolResult};
 use crate::run::EarlierOutcome;
 use crate::scope::{Child, ReservedScope};
 use crate::tool::{Access, Invocation, Preparation, Reconciliation, Repeat, Timeout, Tool};
-use crate::{Category, ComposingScope, Digest, EffectKind, Error, RecordedError, Scope};
+use crate::{CategorisedError, Category, ComposingScope, Digest, EffectKind, Error, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -43,6 +43,12 @@ struct StoredToolOutcome {
     /// Whether it was not made because its arguments are wrong. Journals of older versions have no entry for that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     refused: bool,
+    /// Whether an earlier attempt made it, and this is what it came to then. Journals of older versions do not say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    taken_over: bool,
+    /// Whether nobody knows if it took effect all the same. Journals of older versions do not say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    in_doubt: bool,
     /// Whether trying again may help, if it failed and that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     category: Option<Category>,
@@ -79,15 +85,20 @@ impl StoredToolOutcome {
     }
 }
 
-/// What later attempts at the same need to know of how a call ended. Who stopped it does not know how far it had come.
+/// What later attempts at the same need to know of how a call ended. Who stopped it, or ran out of time, does not know how far it had come.
 fn became(outcome: &Result<StoredToolOutcome, Error>) -> Result<Option<EarlierOutcome>, Error> {
     Ok(match outcome {
-        Ok(done) if !done.is_error && !done.denied && !done.refused => {
-            Some(EarlierOutcome::Done(serde_json::to_vec(done)?.into()))
-        }
-        Err(stop) if RecordedError::of(stop).is_none() => None,
+        Ok(done) if !done.is_error => Some(EarlierOutcome::Done(serde_json::to_vec(done)?.into())),
+        Ok(StoredToolOutcome { in_doubt: true, .. }) => Some(EarlierOutcome::Begun),
+        Err(stop) if matches!(RecordedError::of(stop), None | Some(RecordedError::TimedOut(_))) => None,
         _ => Some(EarlierOutcome::Open),
     })
+}
+
+/// Whether a failure leaves it open if the call took effect: it was let go for lack of time, or the tool says so.
+fn leaves_doubt(failure: &Error) -> bool {
+    matches!(failure, Error::TimedOut(_))
+        || failure.downcast_ref::<CategorisedError>().is_some_and(CategorisedError::is_in_doubt)
 }
 
 /// Whether a call was never made, because the budget did not allow it or its arguments were refused.
@@ -185,11 +196,18 @@ impl Scope {
         let spec = tool.spec();
         self.node.learnt.gather();
         let effect = self.number_act(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
+        if spec.is_taken_over() {
+            effect.acts();
+        }
         let outcome = self.perform_numbered(tool, call, &effect).await;
-        if spec.repeat == Repeat::Never
+        if spec.is_taken_over()
+            && effect.may_be_tried_again()
             && let Some(became) = became(&outcome)?
         {
             effect.keep_for_later(became);
+        }
+        if let Some(parent) = &self.node.parent {
+            parent.follow(&self.node);
         }
         outcome
     }
@@ -217,7 +235,11 @@ impl Scope {
                 let was_made = recorded.was_made();
                 let outcome = recorded.into_result();
                 let unmade = is_unmade(&outcome);
-                if was_made && !unmade {
+                if spec.repeat == Repeat::Never {
+                    effect.keep_as_begun();
+                }
+                let taken_over = matches!(outcome, Ok(StoredToolOutcome { taken_over: true, .. }));
+                if was_made && !unmade && !taken_over {
                     self.count_attempts(effect.attempts(), &charge);
                 }
                 let may_have_more = spec.repeat == Repeat::Reenter || self.around.is_some();
@@ -246,8 +268,8 @@ impl Scope {
             return effect.finish(Some(request), Ok(refused), Attachments::default());
         }
         effect.check((!in_doubt).then_some(&request))?;
-        let is_new = !in_doubt && spec.repeat == Repeat::Never;
-        let earlier = if is_new { effect.earlier() } else { EarlierOutcome::Open };
+        let may_be_taken_over = !in_doubt && spec.is_taken_over();
+        let earlier = if may_be_taken_over { effect.earlier() } else { EarlierOutcome::Open };
         let in_doubt = match earlier {
             EarlierOutcome::Open => in_doubt,
             EarlierOutcome::Begun => {
@@ -256,6 +278,7 @@ impl Scope {
             }
             EarlierOutcome::Done(outcome) => {
                 let outcome: StoredToolOutcome = serde_json::from_slice(&outcome)?;
+                let outcome = StoredToolOutcome { taken_over: true, ..outcome };
                 self.emit_call_end(call, Some(&outcome), false).await;
                 return effect.finish(Some(request), Ok(outcome), Attachments::default());
             }
@@ -429,6 +452,9 @@ impl Scope {
             },
         };
         let about = about(&**tool, call);
+        // Interceptors may say it in other words.
+        let in_doubt = tool.spec().repeat == Repeat::Never
+            && outcome.as_ref().is_err_and(|failure| leaves_doubt(failure));
         let (outcome, labels) = effect.judged(&about, outcome).await;
         let attached = Attachments { labels, ..Attachments::default() };
         let mut outcome = match outcome {
@@ -445,13 +471,12 @@ impl Scope {
                 return effect.finish(request, Err(stop), attached);
             }
             // It was let go, and whether it had acted by then, or will yet, is for nobody here to know.
-            Err(Error::TimedOut(timed_out)) if tool.spec().repeat == Repeat::Never => {
-                StoredToolOutcome::failed(format!(
-                    "{timed_out}. Nobody knows whether it took effect, and it was not called again: find out before you do"
-                ))
-            }
+            Err(Error::TimedOut(timed_out)) if in_doubt => StoredToolOutcome::failed(format!(
+                "{timed_out}. Nobody knows whether it took effect, and it was not called again: find out before you do"
+            )),
             Err(error) => StoredToolOutcome::failed_with(&error),
         };
+        outcome.in_doubt = in_doubt && outcome.is_error;
         // Whoever answers what it asked, and did not wait for, would answer nobody.
         self.withdraw_asked_by_call();
         let note = self.node.note.get().cloned();

@@ -49,6 +49,7 @@ pub struct CategorisedError {
     retry_after: Option<Duration>,
     source: Box<dyn StdError + Send + Sync>,
     cause: Cause,
+    in_doubt: bool,
 }
 
 /// What an error is about, which decides what is performed anew when the run is resumed.
@@ -65,17 +66,16 @@ enum Cause {
 impl CategorisedError {
     /// Says what kind of error it is.
     pub fn new(category: Category, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self { category, retry_after: None, source: error.into(), cause: Cause::Unknown }
+        Self { category, retry_after: None, source: error.into(), cause: Cause::Unknown, in_doubt: false }
     }
 
     /// Says how an effect failed, in other words than its own: a step fails by it. A run that failed by that performs the effect
     /// anew when it is resumed.
     pub fn of_effect(failure: &RecordedError, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {
-            category: failure.category(),
             retry_after: failure.retry_after(),
-            source: error.into(),
             cause: Cause::Effect,
+            ..Self::new(failure.category(), error)
         }
     }
 
@@ -98,6 +98,18 @@ impl CategorisedError {
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
+    }
+
+    /// Says that nobody knows whether what failed like this took effect. If it is the call of a tool that [must not be made
+    /// again](crate::Repeat::Never), another attempt, and a run that failed by it and is resumed, asks a person what became of it.
+    #[must_use]
+    pub fn in_doubt(mut self) -> Self {
+        self.in_doubt = true;
+        self
+    }
+
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.in_doubt
     }
 
     /// The category.

@@ -215,16 +215,20 @@ struct CallEnd {
     denied: bool,
     #[serde(default)]
     is_error: bool,
+    #[serde(default)]
+    taken_over: bool,
+    #[serde(default)]
+    in_doubt: bool,
 }
 
 impl Entry {
     /// Of the end of a call of a model or a tool: whether it was made. One that there was no time for, that was not allowed,
-    /// or whose arguments were refused, was not.
+    /// whose arguments were refused, or whose result is that of an earlier attempt, was not.
     #[must_use]
     pub fn was_made(&self) -> bool {
         let outcome = self.outcome.as_deref().unwrap_or_default();
         match serde_json::from_slice::<RecordedCall<CallEnd>>(outcome) {
-            Ok(RecordedCall::Ok(end)) => !end.refused,
+            Ok(RecordedCall::Ok(end)) => !end.refused && !end.taken_over,
             Ok(failed) => failed.was_made(),
             Err(_) => true,
         }
@@ -232,10 +236,22 @@ impl Entry {
 
     /// Whether it is the end of a tool's call that was made, and failed.
     pub(crate) fn is_failed_call(&self) -> bool {
-        let is_call = self.effect == crate::EffectKind::Tool && self.has_succeeded();
-        let outcome = self.outcome.as_deref().filter(|_| is_call).unwrap_or_default();
-        let end = serde_json::from_slice::<RecordedOutcome<CallEnd>>(outcome);
-        matches!(end, Ok(RecordedOutcome::Ok(CallEnd { is_error: true, denied: false, refused: false })))
+        let end = self.call_end();
+        matches!(end, Some(CallEnd { is_error: true, denied: false, refused: false, .. }))
+    }
+
+    /// Whether it is the end of a tool's call of which nobody knows whether it took effect.
+    pub(crate) fn leaves_doubt(&self) -> bool {
+        self.limit_out_of_time().is_some() || self.call_end().is_some_and(|end| end.in_doubt)
+    }
+
+    fn call_end(&self) -> Option<CallEnd> {
+        let is_call = self.effect == EffectKind::Tool && self.has_succeeded();
+        let outcome = self.outcome.as_deref().filter(|_| is_call)?;
+        match serde_json::from_slice::<RecordedOutcome<CallEnd>>(outcome) {
+            Ok(RecordedOutcome::Ok(end)) => Some(end),
+            _ => None,
+        }
     }
 }
 

@@ -148,8 +148,8 @@ fn is_whole(reply: &Entry) -> bool {
     }
 }
 
-/// What takes the place of a failure. What was under way when its time was up may have taken effect all the same, and
-/// is as good as interrupted.
+/// What takes the place of a failure. What was under way when its time was up, or ended so that nobody knows more, may have
+/// taken effect all the same, and is as good as interrupted.
 fn superseding(index: &JournalIndex, failure: &Entry) -> impl Iterator<Item = Entry> + use<> {
     let superseded = Entry {
         phase: Phase::Superseded,
@@ -158,7 +158,7 @@ fn superseding(index: &JournalIndex, failure: &Entry) -> impl Iterator<Item = En
         labels: Labels::new(),
         ..failure.clone()
     };
-    let slot = index.get(&failure.path, failure.ordinal).filter(|_| failure.limit_out_of_time().is_some());
+    let slot = index.get(&failure.path, failure.ordinal).filter(|_| failure.leaves_doubt());
     std::iter::once(superseded).chain(slot.and_then(|slot| slot.started.cloned()))
 }
 

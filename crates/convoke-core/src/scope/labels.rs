@@ -83,10 +83,16 @@ impl Scope {
         self.learn_further_out(labels);
     }
 
-    /// The step that worked here has ended. Whether a branch counts is for others to know.
+    /// The step that worked here has ended, and what follows it follows from what was done in it. Whether a branch counts is for others to know.
     pub(super) fn learn_from_step(&self) {
         let is_branch = self.node.state_owner == self.node.depth;
-        if !is_branch && self.has_learnt() {
+        if is_branch {
+            return;
+        }
+        if let Some(parent) = &self.node.parent {
+            parent.follow(&self.node);
+        }
+        if self.has_learnt() {
             self.learn_further_out(&self.learnt());
         }
     }
@@ -101,6 +107,7 @@ impl Scope {
 impl ComposingScope<'_> {
     /// Learns what a branch has learnt, because it counts.
     pub fn learn_from(&self, branch: &Scope) {
+        self.node.follow(&branch.node);
         if branch.has_learnt() {
             self.node.learn(&branch.learnt());
         }

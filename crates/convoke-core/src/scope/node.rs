@@ -36,6 +36,8 @@ pub(crate) struct Node {
     pub(crate) retried: AtomicBool,
     /// Another attempt has asked for something else here than the one before: what it asks for from now on is its own.
     pub(crate) went_own_way: AtomicBool,
+    /// What it asked for of its own, here or below, changes something: nothing that follows is what it was.
+    pub(crate) acted_otherwise: AtomicBool,
     pub(crate) next_ordinal: AtomicU32,
     children: Mutex<ChildCounts>,
     /// When the narrowest limit that counts everything is reached.
@@ -165,6 +167,7 @@ impl Node {
             key_path: OnceLock::new(),
             retried: AtomicBool::new(false),
             went_own_way: AtomicBool::new(false),
+            acted_otherwise: AtomicBool::new(false),
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
@@ -214,6 +217,7 @@ impl Node {
             key_path: child.key_path.map_or_else(OnceLock::new, OnceLock::from),
             retried: AtomicBool::new(self.retried.load(Ordering::Relaxed)),
             went_own_way: AtomicBool::new(false),
+            acted_otherwise: AtomicBool::new(false),
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
@@ -316,6 +320,19 @@ impl Node {
             }
             _ => self.path().clone(),
         })
+    }
+
+    /// What is done here from now on comes after what was done in a scope below, which is over.
+    pub(crate) fn follow(&self, below: &Self) {
+        if below.acted_otherwise.load(Ordering::Relaxed) {
+            self.acted_otherwise.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether an attempt did something else here than the one before, or in what this is part of.
+    pub(crate) fn goes_own_way(&self) -> bool {
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        self.ancestry().any(|node| is_set(&node.went_own_way) || is_set(&node.acted_otherwise))
     }
 
     /// How far logical time has come here.

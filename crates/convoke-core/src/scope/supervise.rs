@@ -248,9 +248,10 @@ impl ComposingScope<'_> {
 
     /// The scope for another attempt at what was tried in `first`, in a scope that [said so](Self::begin_attempts). It
     /// has a path of its own; but a call of a tool, or an effect of the user's code, that asks for the same at the same
-    /// place within the attempt has the same idempotency key as in the first one. As long as the attempt goes the same way, a
-    /// call that must not be repeated ([`Repeat::Never`](crate::tool::Repeat::Never)) and was made is not made again: its result is
-    /// what it was; and if nobody knows what came of it, a person is asked.
+    /// place within the attempt has the same idempotency key as in the first one. As long as the attempt goes the same way, what was
+    /// done is not done again: the result of a call that must not be repeated ([`Repeat::Never`](crate::tool::Repeat::Never)), or whose
+    /// tool [makes changes](crate::ToolEffects::make_changes), is what it was. If nobody knows what came of one that must not be repeated,
+    /// a person is asked.
     ///
     /// # Errors
     /// If the run was cancelled or is out of time, in which case the attempt must not begin.

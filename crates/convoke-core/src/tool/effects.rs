@@ -62,14 +62,19 @@ impl ToolEffects {
         self.0 & !(1 << ToolEffect::Reads as u8) != 0
     }
 
+    /// Returns whether a call makes a change: it writes, starts others, or does what cannot be undone. To talk to others alone is to look.
+    #[must_use]
+    pub const fn make_changes(self) -> bool {
+        self.contains(ToolEffect::Writes)
+            || self.contains(ToolEffect::Spawns)
+            || self.contains(ToolEffect::Irreversible)
+    }
+
     /// Returns what a call is taken to touch when nobody says more precisely.
     #[must_use]
     pub fn default_accesses(self) -> Vec<Access> {
         let everything = |mode| vec![Access { resource: "*".to_owned(), mode }];
-        if self.contains(ToolEffect::Writes)
-            || self.contains(ToolEffect::Spawns)
-            || self.contains(ToolEffect::Irreversible)
-        {
+        if self.make_changes() {
             everything(AccessMode::Write)
         } else if self.contains(ToolEffect::Reads) {
             everything(AccessMode::Read)

@@ -56,14 +56,19 @@ impl From<Option<Duration>> for Timeout {
 }
 
 /// The treatment of a call that had begun when the process died.
+///
+/// Another attempt at the same, as under a `Retry`, is something else: it takes over what calls came to that must never be made again, and
+/// those of any tool that [makes changes](ToolEffects::make_changes). What only looks is looked at anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeat {
     /// It is made again with the same key: it changes nothing, or the key makes the second call harmless.
     Safe,
-    /// It is never made again behind anyone's back: the tool is asked to reconcile, then a person.
+    /// It is never made again behind anyone's back: the tool is asked to reconcile, then a person. So is one whose end nobody knows: it ran
+    /// out of time, or [says so](crate::CategorisedError::in_doubt).
     Never,
-    /// It is entered again, and its own effects answer from the journal: it is a workflow or an agent.
+    /// It is entered again, and its own effects answer from the journal: it is a workflow or an agent. Another attempt enters it too, and
+    /// takes over what was done in it call by call.
     Reenter,
 }
 
@@ -98,6 +103,15 @@ impl ToolSpec {
             max_output: Self::DEFAULT_MAX_OUTPUT,
             fatal: false,
             keeps: false,
+        }
+    }
+
+    /// Whether another attempt at the same takes over what a call came to.
+    pub(crate) fn is_taken_over(&self) -> bool {
+        match self.repeat {
+            Repeat::Never => true,
+            Repeat::Safe => self.effects.make_changes(),
+            Repeat::Reenter => false,
         }
     }
 

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use convoke_core::{BoxFuture, Error, Invocation, Tool, ToolEffect, ToolEffects, ToolSpec};
+use convoke_core::{
+    BoxFuture, CategorisedError, Category, Error, Invocation, Tool, ToolEffect, ToolEffects, ToolSpec,
+};
 use serde_json::Value;
 
 /// A tool that is told what to give, how long to take, and notes what it was called with.
@@ -13,6 +15,7 @@ pub(crate) struct TestTool {
     spec: ToolSpec,
     result: Result<String, String>,
     delay: Duration,
+    in_doubt: bool,
     heard: Arc<Mutex<Vec<Value>>>,
     calls: Arc<AtomicUsize>,
 }
@@ -29,12 +32,24 @@ impl TestTool {
     }
 
     pub(crate) fn new(spec: ToolSpec, result: Result<String, String>) -> Self {
-        Self { spec, result, delay: Duration::ZERO, heard: Arc::default(), calls: Arc::default() }
+        Self {
+            spec,
+            result,
+            delay: Duration::ZERO,
+            in_doubt: false,
+            heard: Arc::default(),
+            calls: Arc::default(),
+        }
     }
 
     /// The same tool, taking this long.
     pub(crate) fn slow(self, delay: Duration) -> Self {
         Self { delay, ..self }
+    }
+
+    /// The same tool, which does not know whether it took effect if it fails.
+    pub(crate) fn in_doubt(self) -> Self {
+        Self { in_doubt: true, ..self }
     }
 
     /// What it was called with.
@@ -59,7 +74,10 @@ impl Tool for TestTool {
             if !self.delay.is_zero() {
                 tokio::time::sleep(self.delay).await;
             }
-            self.result.clone().map_err(Error::from)
+            self.result.clone().map_err(|failure| match self.in_doubt {
+                true => Error::failed(CategorisedError::new(Category::Permanent, failure).in_doubt()),
+                false => Error::from(failure),
+            })
         })
     }
 }

@@ -82,8 +82,8 @@ impl StoredRuns {
     /// What to do about a run that the store has lost.
     pub(super) fn begin_anew(&self, run: &RunId) -> String {
         format!(
-            "nothing of run {run} can be read in {} now: with the file back in its place, or a copy of it, it can go on from what is in \
-             there; without one, begin anew with `convoke run`",
+            "this process reads nothing in {} any more. If run {run} is in what is there now, or once the file is back in its place, it can \
+             be resumed, and goes on from what is in there; otherwise begin anew with `convoke run`",
             self.place
         )
     }

@@ -51,8 +51,12 @@ pub(super) fn of_reply(
         error.message.push_str(&format!("; it asks {}", in_words(wait)));
     }
     error.request_id = error.request_id.or_else(|| request_id(headers));
+    if error.retry_after.is_some_and(|wait| wait >= LONGEST_WAIT) {
+        return lasting(error);
+    }
     if headers.get("x-should-retry").is_some_and(|value| value == "false") {
-        return settled(error);
+        error.message.push_str("; it says that trying again will not help");
+        return lasting(error);
     }
     error
 }
@@ -80,11 +84,10 @@ fn sent_on(name: &str, status: StatusCode, headers: &HeaderMap) -> ModelError {
     error
 }
 
-/// The error as one that does not pass: the provider itself says that trying again is no use. A kind or status that
-/// would say otherwise is left out (the message still has the status).
-fn settled(mut error: ModelError) -> ModelError {
+/// The error as one that does not pass: the provider itself says that trying again is no use, or is so only when nobody waits any
+/// more. A kind or status that would say otherwise is left out (the message still has the status).
+fn lasting(mut error: ModelError) -> ModelError {
     error.retry_after = None;
-    error.message.push_str("; it says that trying again will not help");
     if error.category() == Category::Transient {
         error.kind = match error.kind {
             ModelErrorKind::RateLimited => ModelErrorKind::Quota,
@@ -153,7 +156,7 @@ fn advice(kind: ModelErrorKind) -> &'static str {
 /// A time to wait, as people say it; never less than it is. The furthest there is stands for all beyond it.
 fn in_words(wait: Duration) -> String {
     if wait >= LONGEST_WAIT {
-        return "for a wait of a year or more, which is longer than is waited for".to_owned();
+        return "for a wait of a year or more, which is longer than is waited for: ask another model, or this one again later".to_owned();
     }
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let minutes = seconds.div_ceil(60);

@@ -49,6 +49,7 @@ fn a_denied_command_is_denied_behind_programs_that_start_others() {
             "git -c alias.p='!terraform destroy' p",
             "git config alias.p '!terraform destroy' && git p",
             "git -c core.pager='terraform destroy' log",
+            "git -c alias.p='-c core.pager=\"terraform destroy\" log' p",
             "git rebase -x 'terraform destroy' main",
             "git rebase --exec='terraform destroy' main",
             "git bisect run terraform destroy",
@@ -181,6 +182,33 @@ fn the_built_in_rules_hold_behind_them_too() {
             "nobody-knows rm -r x",
         ],
     );
+}
+
+/// Without a `!` an alias stands for words of git's own command line.
+#[test]
+fn an_alias_of_git_is_the_command_that_it_stands_for() {
+    let policy = policy("[commands]\ndeny = [\"git commit\", \"git fetch --force\"]\n");
+    let denied = [
+        "git -c alias.c=commit c",
+        "git -c ALIAS.C=commit c -m x",
+        "git config alias.c commit; git c",
+        "git config --global alias.c 'commit -a'",
+        "git -C sub -c alias.f=fetch f --force",
+        "git -c alias.f=log -c alias.f=fetch f origin --force",
+        "git -c alias.f='-C sub fetch' f --force",
+    ];
+    all(&policy, PolicyOutcome::Deny, &denied);
+    let asked =
+        ["git -c alias.r='reset --hard' r", "git -c alias.p=push p origin", "git -c alias.r=restore r ."];
+    all(&policy, PolicyOutcome::Ask, &asked);
+    let plain = [
+        "git -c alias.s=status s",
+        "git config alias.lg 'log --oneline --graph'",
+        "git config --get alias.c",
+        "git -c alias.f=fetch log --force",
+        "git -c alias.f=fetch -c alias.f=log f --force",
+    ];
+    all(&policy, PolicyOutcome::Allow, &plain);
 }
 
 #[test]

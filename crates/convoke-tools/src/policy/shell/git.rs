@@ -87,9 +87,12 @@ pub(super) fn look(command: &SimpleCommand, reading: &mut ParsedCommandLine) -> 
         let (key, value) = setting.unwrap_or((text, next.map(Word::known)));
         if is_executed(key) {
             let whole = if setting.is_some() { Some(word) } else { next };
-            if let Some(value) = value {
-                let value = value.strip_prefix('!').unwrap_or(value);
-                read_within(value, &wrapper::inside(command, "git"), reading);
+            match (value.map(|value| (value, value.strip_prefix('!'))), alias(key)) {
+                (Some((value, None)), Some(name)) => aliased(command, at, name, value, reading),
+                (Some((value, script)), _) => {
+                    read_within(script.unwrap_or(value), &wrapper::inside(command, "git"), reading);
+                }
+                (None, _) => {}
             }
             if whole.is_some_and(|word| word.fixed().is_none()) {
                 return Err(UnclearPart::because(format!(
@@ -126,6 +129,58 @@ pub(super) fn look(command: &SimpleCommand, reading: &mut ParsedCommandLine) -> 
         }
     }
     Ok(())
+}
+
+/// The name that a setting gives to a command of git's.
+fn alias(key: &str) -> Option<&str> {
+    key.get(..6).filter(|section| section.eq_ignore_ascii_case("alias."))?;
+    key.get(6..)
+}
+
+/// An alias that stands for words of git's own command line. Where it is what the command does, the words behind it go on there.
+fn aliased(
+    command: &SimpleCommand,
+    setting: usize,
+    name: &str,
+    value: &str,
+    reading: &mut ParsedCommandLine,
+) {
+    let text = format!("git {value}");
+    let mut own = ParsedCommandLine::default();
+    read_within(&text, &[], &mut own);
+    let used = subcommand(command.arguments()).filter(|at| {
+        let is_it = command.arguments()[*at].known().eq_ignore_ascii_case(name);
+        // Of several of one name the last one counts.
+        let between = command.arguments().get(setting + 1..*at).unwrap_or_default();
+        let is_again =
+            |word: &Word| alias(word.known()).is_some_and(|rest| rest.starts_with(&format!("{name}=")));
+        is_it && *at > setting && !between.iter().any(is_again)
+    });
+    match (used, own.commands.pop()) {
+        (Some(at), Some(SimpleCommand { mut words, .. }))
+            if own.commands.is_empty() && own.unclear.is_empty() =>
+        {
+            words.extend_from_slice(&command.arguments()[at + 1..]);
+            wrapper::start(command, "git", words, Vec::new(), reading);
+        }
+        _ => read_within(&text, &wrapper::inside(command, "git"), reading),
+    }
+}
+
+/// Where the subcommand stands: the first word that is no option, nor the value of one.
+fn subcommand(arguments: &[Word]) -> Option<usize> {
+    const WITH_VALUE: &[&str] = &[
+        "-c",
+        "-C",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--config-env",
+        "--super-prefix",
+        "--attr-source",
+    ];
+    let is_value = |at: usize| at > 0 && WITH_VALUE.contains(&arguments[at - 1].known());
+    (0..arguments.len()).find(|at| !arguments[*at].known().starts_with('-') && !is_value(*at))
 }
 
 /// Words that git has a shell run, joined, or the first of them alone: that the rest may be git's own makes a reading only

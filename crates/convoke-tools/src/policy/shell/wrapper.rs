@@ -440,7 +440,7 @@ fn named_by(word: &Word) -> Option<&str> {
     }
 }
 
-fn start(
+pub(super) fn start(
     outer: &SimpleCommand,
     name: &'static str,
     words: Vec<Word>,
