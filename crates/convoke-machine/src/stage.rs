@@ -287,6 +287,10 @@ impl Stage for PackStage {
         self.compositions.get(name)?.as_ref().ok().cloned()
     }
 
+    fn model(&self) -> Option<Arc<dyn Model>> {
+        self.model.clone()
+    }
+
     fn has_clients(&self) -> bool {
         clients_of(&self.tools).next().is_some()
     }

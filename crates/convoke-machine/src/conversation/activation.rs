@@ -187,6 +187,11 @@ pub trait Stage: Send + Sync {
         None
     }
 
+    /// The model of what runs on it, if that is not the run's.
+    fn model(&self) -> Option<Arc<dyn Model>> {
+        None
+    }
+
     /// Whether it may have tools that clients execute.
     fn has_clients(&self) -> bool {
         true
