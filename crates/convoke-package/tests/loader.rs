@@ -45,7 +45,7 @@ fn what_is_in_a_package_sees_nothing_else() {
         let package = package_of(&[file("Agentfile", text.as_bytes())]);
         write(outer.path(), "lib/plan.agent", package.to_bytes());
         let problems = problems(&outer, TrustStore::default()).join("\n");
-        assert!(problems.contains("is not in the folder of the Agentfile"), "{from}: {problems}");
+        assert!(problems.contains("is not in the folder of the file"), "{from}: {problems}");
     }
 }
 

@@ -73,8 +73,8 @@ pub enum PathContent {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// It lies outside of the folder of the Agentfile, perhaps through a link.
-    #[error("`{path}` is not in the folder of the Agentfile")]
+    /// It lies outside of the folder of the file, perhaps through a link.
+    #[error("`{path}` is not in the folder of the file")]
     Outside {
         /// The path.
         path: String,
