@@ -2,7 +2,7 @@
 use std::sync::{Arc, Mutex};
 
 use convoke_agent::memory::{
-    MESSAGE_CUT, Memories, MemorySession, NoMemories, Recollection, Unsummarized, exchange,
+    MESSAGE_CUT, Memories, MemorySession, NoMemories, Recollection, Unsummarized, exchange, summarizer,
 };
 use convoke_core::store::Store;
 use convoke_core::{
@@ -118,6 +118,8 @@ struct Talk {
     memories: Option<Shelf>,
     name: &'static str,
     model: Option<Arc<dyn Model>>,
+    /// A model for a run that has none of its own.
+    lent: Option<Arc<dyn Model>>,
     fails: Option<Error>,
 }
 
@@ -130,18 +132,21 @@ impl Step<Vec<String>> for Talk {
         Box::pin(async move {
             let words = Message::user("hello");
             let memories = self.memories.as_ref().map(|memories| memories as &dyn Memories);
-            let told =
-                exchange(scope, memories, (self.name, &words), self.model.as_ref(), |remembered, vars| {
-                    let said = vec![words.clone(), Message::assistant("hi")];
-                    async move {
-                        // A run that is cancelled does not get beyond this.
-                        scope.now().await?;
-                        match &self.fails {
-                            Some(error) => Err(error.clone()),
-                            None => Ok((vec![remembered.text(), json!(vars).to_string()], said)),
-                        }
+            let model = match &self.lent {
+                Some(lent) => summarizer(scope, Some(Arc::clone(lent)))?,
+                None => self.model.clone(),
+            };
+            let told = exchange(scope, memories, (self.name, &words), model.as_ref(), |remembered, vars| {
+                let said = vec![words.clone(), Message::assistant("hi")];
+                async move {
+                    // A run that is cancelled does not get beyond this.
+                    scope.now().await?;
+                    match &self.fails {
+                        Some(error) => Err(error.clone()),
+                        None => Ok((vec![remembered.text(), json!(vars).to_string()], said)),
                     }
-                });
+                }
+            });
             *state = told.await?;
             Ok(())
         })
@@ -149,7 +154,7 @@ impl Step<Vec<String>> for Talk {
 }
 
 fn talk(diary: &Arc<Diary>) -> Talk {
-    Talk { memories: Some(Shelf(Some(Arc::clone(diary)))), name: "ann", model: None, fails: None }
+    Talk { memories: Some(Shelf(Some(Arc::clone(diary)))), name: "ann", model: None, lent: None, fails: None }
 }
 
 async fn run(talk: Talk) -> Outcome<Vec<String>> {
@@ -274,6 +279,33 @@ async fn a_summary_is_made_by_the_model_and_one_it_cannot_make_does_no_harm() {
     let remembering = diary(Some(long));
     run(Talk { model: Some(Arc::new(unable)), ..talk(&remembering) }).await.completed().unwrap();
     assert!(!remembering.done().iter().any(|done| done.starts_with("summarize")));
+}
+
+#[tokio::test]
+async fn the_model_of_the_work_sums_up_except_in_runs_of_earlier_builds_that_had_none() {
+    let long = Unsummarized { summary: None, text: "User: It is grey.".to_owned(), through: 7 };
+    let diary = || Arc::new(Diary { unsummarized: Some(long.clone()), ..Diary::default() });
+    let sums_up = |diary: &Diary| diary.done().contains(&"summarize 7 A grey cat.".to_owned());
+    let lent = || Some(Arc::new(ScriptedModel::builder().otherwise("A grey cat.").build()) as Arc<dyn Model>);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = Runtime::builder().shared_store(Arc::clone(&store)).build();
+    let remembering = diary();
+    let new =
+        runtime.start(&Workflow::new(Talk { lent: lent(), ..talk(&remembering) }), Vec::new()).await.unwrap();
+    assert!(sums_up(&remembering));
+    let earlier = runtime.start(&Workflow::new(talk(&diary())), Vec::new()).await.unwrap();
+    for (run, sums) in [(&new.run, true), (&earlier.run, false)] {
+        let remembering = diary();
+        let workflow = Workflow::new(Talk { lent: lent(), ..talk(&remembering) });
+        let told = runtime.replay(&workflow, run).await.unwrap();
+        assert!(told.error.is_none(), "{:?}", told.error);
+        // Killed when everything was said, and nothing of it was added.
+        let entries = store.entries(run, 1, 100).await.unwrap();
+        let now = entries.iter().find(|entry| entry.effect == EffectKind::Now).unwrap();
+        let cut = Fork::new(run.clone(), now.seq + 1).create(&store).await.unwrap();
+        runtime.resume(&workflow, cut).await.unwrap().completed().unwrap();
+        assert_eq!(sums_up(&remembering), sums);
+    }
 }
 
 #[tokio::test]

@@ -48,7 +48,9 @@ pub use ask::{Answer, Decision, PendingQuestion, Question, QuestionId, QuestionK
 pub use backoff::Backoff;
 pub use budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, BudgetExhausted, Limits, Resource};
 pub use digest::{Digest, InvalidDigest};
-pub use effect::{AwaitedCalls, CustomEffect, OnDoubt, PendingDecision, ReceivedMail, StepNote, Visibility};
+pub use effect::{
+    AwaitedCalls, CustomEffect, LostResult, OnDoubt, PendingDecision, ReceivedMail, StepNote, Visibility,
+};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, CategorisedError, Category, Divergence, Error, InDoubt, RecordedError,

@@ -305,6 +305,10 @@ impl Stage for PackStage {
         self.compositions.get(name)?.as_ref().ok().cloned()
     }
 
+    fn model(&self) -> Option<Arc<dyn Model>> {
+        self.model.clone()
+    }
+
     fn has_rules(&self) -> bool {
         let pack = self.pack.model();
         let has_rules = |prompt: &Prompt| prompt.tool_policy.is_some() || !prompt.validators.is_empty();

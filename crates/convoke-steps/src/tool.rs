@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    BoxFuture, CategorisedError, Error, Execution, IdempotencyKey, RecordedError, Scope, Step, Tool,
-    ToolCall, Toolset,
+    BoxFuture, CategorisedError, Error, Execution, IdempotencyKey, LostResult, RecordedError, Scope, Step,
+    Tool, ToolCall, Toolset,
 };
 use serde::Serialize;
 
@@ -12,7 +12,8 @@ use crate::{ArgumentsError, StepsError};
 
 /// Calls a tool with arguments made of the state.
 ///
-/// Unlike a call by an agent, a failure of the tool fails the step.
+/// Unlike a call by an agent, a failure of the tool fails the step, and so does a result that was lost to an interruption, unless it is
+/// thrown away anyhow.
 ///
 /// ```
 /// use convoke_core::{Error, Toolset};
@@ -42,6 +43,7 @@ pub struct ToolStepBuilder<S, A> {
     tools: Toolset,
     tool: String,
     arguments: MakeArguments<S, A>,
+    needs_result: bool,
 }
 
 impl<S: Send + 'static, A: Serialize + Send + 'static> ToolStep<S, A> {
@@ -63,6 +65,7 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> ToolStep<S, A> {
             tools: tools.clone(),
             tool: tool.into(),
             arguments: Box::new(arguments),
+            needs_result: true,
         }
     }
 }
@@ -74,7 +77,8 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> ToolStepBuilder<S, A> {
     }
 
     /// Throws the result away: the call is made for what it does.
-    pub fn discard(self) -> ToolStep<S, A> {
+    pub fn discard(mut self) -> ToolStep<S, A> {
+        self.needs_result = false;
         self.store(|_, _, _| {})
     }
 
@@ -112,7 +116,13 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
             let id = format!("call-{}", &key.as_str()[..12]);
             let call = ToolCall { id, name: self.parts.tool.clone(), arguments: json };
             call_scope.composing().announce_tool_call(&call).await;
-            let said = call_scope.try_tool(tool, &call).await?;
+            let said = match call_scope.try_tool(tool, &call).await {
+                // It was called for what it does, and that is done.
+                Err(error) if !self.parts.needs_result && error.downcast_ref::<LostResult>().is_some() => {
+                    return Ok(());
+                }
+                said => said?,
+            };
             let content = said.map_err(|failure| failed(call.name, &failure))?;
             (self.store)(state, arguments, content);
             Ok(())

@@ -51,6 +51,24 @@ where
     done
 }
 
+/// The model that sums up in this scope what has become long: the run's, or that of whoever works in it.
+///
+/// **Durable**: a run that an earlier build began, where only the run's own model summed up, goes on so.
+///
+/// # Errors
+/// If the run goes a way that this code does not know.
+pub fn summarizer(scope: &Scope, model: Option<Arc<dyn Model>>) -> Result<Option<Arc<dyn Model>>, Error> {
+    let own = scope.default_model().ok();
+    if own.is_none() && model.is_none() {
+        return Ok(None);
+    }
+    Ok(match scope.version("whose model sums up", 1..=2)? {
+        // A run that is only told again has a model of its own, whatever it had.
+        1 => own.filter(|_| !scope.is_replay()),
+        _ => own.or(model),
+    })
+}
+
 async fn recollect(
     scope: &Scope,
     session: &dyn MemorySession,

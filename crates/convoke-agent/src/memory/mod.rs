@@ -14,6 +14,6 @@ mod exchange;
 mod recollection;
 mod session;
 
-pub use exchange::{MESSAGE_CUT, exchange};
+pub use exchange::{MESSAGE_CUT, exchange, summarizer};
 pub use recollection::{Recollection, Remark};
 pub use session::{Memories, MemorySession, NoMemories, Unsummarized};

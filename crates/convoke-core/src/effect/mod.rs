@@ -37,6 +37,7 @@ pub use model::Visibility;
 pub use note::StepNote;
 pub use receive::ReceivedMail;
 pub(crate) use receive::StoredReceive;
+pub use tool::LostResult;
 
 use crate::event::LogicalTime;
 use crate::intercept::Labels;

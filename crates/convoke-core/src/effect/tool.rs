@@ -20,7 +20,9 @@ use crate::message::{ToolCall, ToolResult};
 use crate::run::EarlierOutcome;
 use crate::scope::{Child, ReservedScope};
 use crate::tool::{Access, Invocation, Preparation, Reconciliation, Repeat, Timeout, Tool};
-use crate::{CategorisedError, Category, ComposingScope, Digest, EffectKind, Error, RecordedError, Scope};
+use crate::{
+    CategorisedError, Category, ComposingScope, Digest, EffectKind, Error, Path, RecordedError, Scope,
+};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -49,6 +51,9 @@ struct StoredToolOutcome {
     /// Whether nobody knows if it took effect all the same. Journals of older versions do not say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     in_doubt: bool,
+    /// Whether it took effect, as a person says, and what it gave is lost. Journals of older versions do not say so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    lost: bool,
     /// Whether trying again may help, if it failed and that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     category: Option<Category>,
@@ -83,6 +88,27 @@ impl StoredToolOutcome {
         let category = self.category.unwrap_or(Category::Permanent);
         RecordedError::Failed { message, category, retry_after: self.retry_after }
     }
+}
+
+/// What a call came to that was begun before a crash.
+struct Reconciled {
+    content: String,
+    /// Whether that is no result, since it is lost.
+    lost: bool,
+}
+
+/// The error of a step whose tool took effect before an interruption, as a person said, and whose result is lost. A fork of the run at
+/// that call can say what it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{tool}` took effect before an interruption, and what it gave back was lost, so there is no result to go on with"
+)]
+#[non_exhaustive]
+pub struct LostResult {
+    /// The tool.
+    pub tool: String,
+    /// Where it was called.
+    pub path: Path,
 }
 
 /// What later attempts at the same need to know of how a call ended. Who stopped it, or ran out of time, does not know how far it had come.
@@ -137,7 +163,7 @@ impl Scope {
     /// read: gives what it said or how it failed, with whether trying again may help. The tool [knows](Self::is_for_step).
     ///
     /// # Errors
-    /// As [`tool`](Self::tool).
+    /// As [`tool`](Self::tool), and [`LostResult`] if it took effect before an interruption and nobody knows what it gave.
     pub async fn try_tool(
         &self,
         tool: &Arc<dyn Tool>,
@@ -145,6 +171,10 @@ impl Scope {
     ) -> Result<Result<String, RecordedError>, Error> {
         self.node.is_for_step.store(true, Ordering::Relaxed);
         let outcome = self.call_observed(tool, call).await?;
+        if outcome.lost {
+            let (tool, path) = (call.name.clone(), self.path().clone());
+            return Err(Error::permanent(LostResult { tool, path }));
+        }
         Ok(if outcome.is_error { Err(outcome.failure(outcome.content.clone())) } else { Ok(outcome.content) })
     }
 
@@ -285,13 +315,13 @@ impl Scope {
         };
         if in_doubt {
             self.count_attempts(effect.attempts(), &charge);
-            if let Some(content) = self.reconcile(tool, call, &outward, effect).await? {
+            if let Some(Reconciled { content, lost }) = self.reconcile(tool, call, &outward, effect).await? {
                 self.withdraw_asked_by_call();
                 let (content, labels) = effect.judged(&about(&**tool, call), Ok(content)).await;
                 let outcome = match content {
                     Err(stop) if stop.passes(self.path()) => return Err(stop),
                     Err(error) => StoredToolOutcome::failed(error.to_string()),
-                    Ok(content) => StoredToolOutcome::done(content),
+                    Ok(content) => StoredToolOutcome { lost, ..StoredToolOutcome::done(content) },
                 };
                 self.emit_call_end(call, Some(&outcome), false).await;
                 return effect.finish(None, Ok(outcome), Attachments { labels, ..Attachments::default() });
@@ -491,7 +521,7 @@ impl Scope {
         call: &ToolCall,
         arguments: &Value,
         effect: &NumberedEffect<'_>,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<Reconciled>, Error> {
         if tool.spec().repeat != Repeat::Never {
             return Ok(None);
         }
@@ -504,7 +534,7 @@ impl Scope {
         let key = effect.key();
         let before = effect.kept_before().map(|kept| self.outward_arguments(&**tool, &kept).into_owned());
         let remark = match tool.reconcile(&key, arguments, before.as_ref()).await {
-            Ok(Reconciliation::Done(content)) => return Ok(Some(content)),
+            Ok(Reconciliation::Done(content)) => return Ok(Some(Reconciled { content, lost: false })),
             Ok(Reconciliation::NotDone) => return Ok(None),
             // A tool that cannot say leaves it to people.
             Ok(Reconciliation::Unknown) | Err(_) => None,
@@ -514,7 +544,7 @@ impl Scope {
         let options = ["done", "again", "stop"];
         let known = self.resolve_doubt(&call.name, effect, asked, &options, remark.as_deref()).await?;
         Ok(match known {
-            DoubtResolution::Done(content) => Some(content),
+            DoubtResolution::Done(content) => Some(Reconciled { content, lost: true }),
             DoubtResolution::Again => None,
         })
     }

@@ -1,12 +1,14 @@
 //! A run as a tree, with what each part of it spent and took.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use convoke_core::{Segment, StepNote};
 use convoke_text::columns;
 
 use super::summary::Summary;
 use super::{BlockLines, Rich};
-use crate::account::{EffectRenderer, EffectSide};
+use crate::account::{EffectRenderer, EffectSide, left_out_text};
 use crate::{Detail, Effect, History, Spent, Tone, TreeItem, TreeNode, human, text};
 
 /// How wide the left side may become where nobody limits it.
@@ -18,8 +20,9 @@ const TITLES: [&str; 3] = ["tokens", "cost", "took"];
 /// Returns the tree in lines. With a renderer, the texts of each effect are below it.
 #[must_use]
 pub fn tree(history: &History, width: Option<usize>, renderer: Option<EffectRenderer<'_>>) -> Vec<Rich> {
-    let mut walk = Walk { history, models: history.models(), width, renderer, rows: Vec::new() };
-    walk.items(&history.tree.root().items, None);
+    let (models, ended) = (history.models(), ended(history));
+    let mut walk = Walk { history, models, ended, width, renderer, rows: Vec::new() };
+    walk.items(history.tree.root(), None);
     Layout::new(&walk.rows, width).lines(&walk.rows)
 }
 
@@ -30,9 +33,33 @@ enum Row {
     Text(Rich),
 }
 
+/// A step that was ended by another before it left anything else in the journal.
+struct Ended {
+    /// What it is called below the part that it is in.
+    name: String,
+    reason: String,
+}
+
+/// Those steps, by the paths of the parts that they are in.
+fn ended(history: &History) -> HashMap<&str, Vec<Ended>> {
+    let parts: HashSet<&str> = history.tree.nodes().map(|node| node.path.as_str()).collect();
+    let mut ended: HashMap<&str, Vec<Ended>> = HashMap::new();
+    for note in history.notes.iter().filter(|note| note.ordinal == StepNote::LeftOut.ordinal()) {
+        let path = note.path.as_str();
+        let Some(reason) = note.choice().filter(|_| !parts.contains(path)) else { continue };
+        let around = path.match_indices('/').rev().map(|(end, _)| &path[..end]);
+        let around = around.into_iter().find(|around| parts.contains(around)).unwrap_or_default();
+        let name = path[around.len()..].trim_start_matches('/').split('/');
+        let name = name.map(|segment| Segment::of(segment).to_string()).collect::<Vec<_>>().join("/");
+        ended.entry(around).or_default().push(Ended { name, reason });
+    }
+    ended
+}
+
 struct Walk<'a> {
     history: &'a History,
     models: Vec<&'a str>,
+    ended: HashMap<&'a str, Vec<Ended>>,
     width: Option<usize>,
     renderer: Option<EffectRenderer<'a>>,
     rows: Vec<Row>,
@@ -40,26 +67,37 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Everything in a node. `margin` is what stands left of it; the run itself has none.
-    fn items(&mut self, items: &[TreeItem], margin: Option<&str>) {
-        for (index, item) in items.iter().enumerate() {
-            let is_last = index + 1 == items.len();
+    fn items(&mut self, node: &TreeNode, margin: Option<&str>) {
+        let ended = self.ended.remove(node.path.as_str()).unwrap_or_default();
+        let count = node.items.len() + ended.len();
+        let beside = |index: usize| {
             let (branch, below) = match margin {
                 None => (String::new(), String::new()),
-                Some(margin) if is_last => (format!("{margin}└─ "), format!("{margin}   ")),
+                Some(margin) if index + 1 == count => (format!("{margin}└─ "), format!("{margin}   ")),
                 Some(margin) => (format!("{margin}├─ "), format!("{margin}│  ")),
             };
-            let branch = Rich::new(Tone::Faint, branch);
+            (Rich::new(Tone::Faint, branch), below)
+        };
+        for (index, item) in node.items.iter().enumerate() {
+            let (branch, below) = beside(index);
             match *item {
                 TreeItem::Effect(number) => self.effect(branch, &below, &self.history.effects[number]),
                 TreeItem::Node(number) => self.node(branch, &below, self.history.tree.node(number)),
             }
+        }
+        for (index, Ended { name, reason }) in ended.into_iter().enumerate() {
+            let left = beside(node.items.len() + index).0.with(Tone::Strong, text::one_line(&name) + " ");
+            let left = left.with(Tone::Faint, left_out_text(&reason));
+            self.rows.push(Row::Part { left, summary: None, right: <[String; 3]>::default() });
         }
     }
 
     fn node(&mut self, branch: Rich, below: &str, node: &TreeNode) {
         let name = text::one_line(&node.name);
         // A part that did one thing is that thing.
-        if let [TreeItem::Effect(number)] = *node.items {
+        if let [TreeItem::Effect(number)] = *node.items
+            && !self.ended.contains_key(node.path.as_str())
+        {
             let effect = &self.history.effects[number];
             let left = if is_named_after(effect, &node.name) {
                 branch
@@ -73,7 +111,7 @@ impl Walk<'_> {
             left = left.with(Tone::Bad, format!(" ({})", human::count(node.spent.failures, "failure")));
         }
         self.rows.push(Row::Part { left, summary: None, right: right(&node.spent, node.duration) });
-        self.items(&node.items, Some(below));
+        self.items(node, Some(below));
     }
 
     fn effect(&mut self, left: Rich, below: &str, effect: &Effect) {

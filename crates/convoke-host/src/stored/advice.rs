@@ -1,7 +1,7 @@
 //! Advice about a stored run: what can be done about it, in words, with the commands that do it.
 
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, RunId, RunStatus};
+use convoke_core::{EffectKind, LostResult, RunId, RunStatus};
 use convoke_history::{DisplayStatus, History, text};
 use convoke_text::{shell_argument, shell_quoted};
 
@@ -77,6 +77,22 @@ impl StoredRuns {
         };
         let fork = fork(decisive.current().ended?.seq);
         Some(format!("resuming it comes to the same end; to decide otherwise, `{fork}` makes a run {again}"))
+    }
+
+    /// How to say what a call gave that nobody knows but a person.
+    pub(super) fn saying_what_it_gave(&self, lost: &LostResult, history: &History) -> String {
+        let effects = history.effects.iter().rev();
+        let call =
+            effects.filter(|effect| effect.path == lost.path).find_map(|effect| effect.current().ended);
+        let at = call.map_or("N".to_owned(), |ended| ended.seq.to_string());
+        let fork = |rest: &str| self.about("fork", &history.record.id, &format!("--at {at} {rest}"));
+        let failed = shell_quoted(r#"{"content": "TEXT", "is_error": true}"#);
+        format!(
+            "resuming it comes to the same end; find out what it gave, and `{}` makes a run in which it gave this, or, if it failed, \
+             `{}`",
+            fork("--reply TEXT"),
+            fork(&format!("--outcome {failed}"))
+        )
     }
 
     /// What to do about a run that the store has lost.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError};
+use convoke_core::{Error, LostResult, ModelErrorKind, Outcome, RunId, RunStatus, StoreError};
 use convoke_goals::{GoalError, GoalState, Values};
 use convoke_graph::GraphFault;
 use convoke_history::json::{QuestionView, SpentView};
@@ -229,6 +229,9 @@ impl StoredRuns {
         resume: &str,
         policys: Option<&str>,
     ) -> Result<String, FailureReport> {
+        if let Some(lost) = outcome.error.as_ref().and_then(lost_result) {
+            return Ok(self.saying_what_it_gave(lost, &History::load(&*self.store, &outcome.run).await?));
+        }
         let root = outcome.error.as_ref().map(Error::root);
         // The command line sets limits on the whole run only.
         let is_the_files = match root {
@@ -311,6 +314,11 @@ fn is_overtaken(error: &Error) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn is_overtaken(_: &Error) -> bool {
     false
+}
+
+/// The call behind a failure of which only a person can say what it gave.
+fn lost_result(error: &Error) -> Option<&LostResult> {
+    error.causes().find_map(|cause| cause.downcast_ref())
 }
 
 /// Whether a goal or an agent would have had an answer with more turns, perhaps.

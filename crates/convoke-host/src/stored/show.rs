@@ -25,7 +25,8 @@ impl StoredRuns {
         let way = crate::way_of(history);
         let texts = |blocks: &[TextBlock]| texts(blocks, width, parts.full);
         let renderer = parts.full.then(|| EffectRenderer::new(history));
-        let steps = match history.effects.is_empty() {
+        let steps = tree(history, width, renderer);
+        let steps = match steps.is_empty() {
             true if history.record.status.is_final() => {
                 vec![Rich::new(
                     Tone::Faint,
@@ -33,7 +34,7 @@ impl StoredRuns {
                 )]
             }
             true => vec![Rich::new(Tone::Faint, "nothing in its journal yet")],
-            false => tree(history, width, renderer),
+            false => steps,
         };
         let questions = history.questions.iter().map(|open| self.open_question(open, width, parts.full));
         let sections = [

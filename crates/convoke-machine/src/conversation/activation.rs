@@ -213,6 +213,11 @@ pub trait Stage: Send + Sync {
         None
     }
 
+    /// The model of what runs on it, if that is not the run's.
+    fn model(&self) -> Option<Arc<dyn Model>> {
+        None
+    }
+
     /// Whether it may have anything whose rules have changed: tools that clients execute, limits of turns, validators, skills, agents.
     fn has_rules(&self) -> bool {
         true

@@ -1,6 +1,6 @@
 //! A turn of a conversation that is remembered under a name.
 
-use convoke_agent::memory::exchange;
+use convoke_agent::memory::{exchange, summarizer};
 use convoke_core::{Error, Message};
 
 use super::talk::Session;
@@ -14,8 +14,12 @@ impl Session<'_> {
         };
         let task = self.machine.compiled.prompt_task(&self.context).to_owned();
         let model = self.activation(&task).ok().and_then(|activation| activation.model);
-        let model = model.or_else(|| self.scope.default_model().ok());
         let scope = self.scope.child("memory");
+        let model = match model {
+            Some(model) => Some(model),
+            // What states have that run a composition.
+            None => summarizer(&scope, self.machine.stage.model())?,
+        };
         let work = |remembered: convoke_agent::memory::Recollection, _| {
             let words = words.clone();
             async move {
