@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use convoke_text::finding::child;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::Reducer;
@@ -135,8 +135,8 @@ pub struct InputDefinition {
     /// What it is for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What it is if nothing is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What it is if nothing is given. For something that may be anything, null is a default too.
+    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// Whether it must be given if it has no default; it must unless said otherwise.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
@@ -156,6 +156,11 @@ pub struct InputDefinition {
     pub properties: Vec<InputDefinition>,
 }
 
+/// A value that is there, also if it is null.
+pub(crate) fn stated<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
 fn yes() -> bool {
     true
 }
@@ -163,6 +168,16 @@ fn yes() -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_true(value: &bool) -> bool {
     *value
+}
+
+impl InputDefinition {
+    /// Leaves out a null where no value can be null: it is no default.
+    pub(crate) fn leave_out_null(&mut self) {
+        if self.kind != InputType::Any {
+            self.default.take_if(|default| default.is_null());
+        }
+        self.properties.iter_mut().for_each(Self::leave_out_null);
+    }
 }
 
 /// The types of inputs.

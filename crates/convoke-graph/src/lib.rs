@@ -25,7 +25,7 @@ mod way;
 pub use board::{
     Board, BoardError, CUT_SHORT, INTERRUPTED_NODE, MAIN_CHANNEL, MergeConflict, Reducer, TOOL_CALLS,
 };
-pub use compile::{CompiledGraph, InvalidGraph, Metadata, looks_like_a_graph, read, read_with};
+pub use compile::{CompiledGraph, InvalidGraph, Metadata, lint, looks_like_a_graph, read, read_with};
 pub use condition::{Condition, ConditionError};
 pub use definition::{
     END, EdgeDefinition, GraphDefinition, InputDefinition, InputType, NodeDefinition, schema,

@@ -82,6 +82,14 @@ pub(crate) fn needed(text: &str) -> Vec<&str> {
     needed.collect()
 }
 
+/// The variable that a text is the value of, all of it and nothing else.
+pub(crate) fn whole_variable(text: &str) -> Option<&str> {
+    match &pieces(text, "").ok()?[..] {
+        [Piece::Reference(only)] if !only.path.contains('.') => Some(only.path),
+        _ => None,
+    }
+}
+
 /// A text as it is if it refers to nothing.
 pub(crate) fn literal(text: &str) -> Option<String> {
     let pieces = pieces(text, "").ok()?;

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::graph_way;
 use crate::nested::read_part;
-use crate::pack::{MEMORY, diagnostics};
+use crate::pack::{MEMORY, diagnostic, diagnostics};
 
 /// The name under which runs keep what they were started from.
 pub(crate) const NAME: &str = "graph";
@@ -67,6 +67,13 @@ impl DefinitionKind for GraphKind {
         let definition =
             graph.map(|graph| Arc::new(GraphDefinition::new(graph, workflows)) as Arc<dyn Definition>);
         (definition, diagnostics(source, &findings))
+    }
+
+    fn lint(&self, source: &Source, found: &mut Diagnostics) {
+        for finding in convoke_graph::lint(source.text()) {
+            found.add(finding.severity, || diagnostic(source, &finding));
+        }
+        found.sort();
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::place::{Place, stderr, stdout};
+use crate::workshop::Running;
 
 /// A place where everything may be called, with a graph of these nodes and edges.
 fn place(nodes: &str, edges: &str) -> Place {
@@ -187,4 +188,61 @@ fn after_an_error_of_the_file_the_hint_says_to_change_the_file() {
     let place = place(forks, "  - {from: first, to: a}\n  - {from: first, to: b}\n");
     let told = stderr(&place.convoke(&RUN));
     assert!(told.contains("max_branches") && told.contains("--changed-file"), "{told}");
+}
+
+#[test]
+fn a_command_whose_result_was_lost_decides_nothing_until_somebody_says_what_it_gave() {
+    let place = place(
+        "  - {id: first, type: gate, config: {commands: ['sleep 60; exit 1']}}\n  - {id: out, type: answer, config: {template: \
+         '{{.gate_result}}: {{.gate_result_output}}'}}\n",
+        "  - {from: first, to: out}\n",
+    );
+    // What a command may have done elsewhere nobody can look up.
+    place.write(
+        "policy.toml",
+        "version = 1\n[commands]\nnetwork = true\n[tools.bash]\ndecision = \"allow\"\n",
+    );
+    let mut running = Running::start(&place, &RUN);
+    running.until(|event| event["type"] == "tool_call_executing");
+    // It is told first, and then written down as begun.
+    while !stdout(&place.convoke(&["show", "flow"])).contains("tool bash") {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    running.child.kill().unwrap();
+    running.finish();
+    let policy = ["--policy", "policy.toml"];
+    assert_eq!(
+        place.convoke(&[&["resume", "flow", "--no-input"], &policy[..]].concat()).status.code(),
+        Some(5)
+    );
+    let answered =
+        place.convoke(&[&["answer", "flow", "--choose", "done", "--resume"], &policy[..]].concat());
+    let told = stderr(&answered);
+    assert!(told.contains("what it gave back was lost"), "{told}");
+    let at = told.split_once("convoke fork flow --at ").unwrap().1.split_once(' ').unwrap().0;
+    for (id, instead, result) in [
+        ("well", ["--reply", "well"], "pass: well\n"),
+        ("badly", ["--outcome", r#"{"content": "badly", "is_error": true}"#], "fail: badly\n"),
+    ] {
+        let forked = place.convoke(&[&["fork", "flow", "--at", at, "--id", id], &instead[..]].concat());
+        assert!(forked.status.success(), "{}", stderr(&forked));
+        let done = place.convoke(&[&["resume", id], &policy[..]].concat());
+        assert_eq!(stdout(&done), result, "{}", stderr(&done));
+    }
+}
+
+#[test]
+fn a_node_that_was_ended_before_it_called_anything_is_shown_with_what_ended_it() {
+    let place = place(
+        "  - {id: first, type: passthrough}\n  - {id: slow, type: llm, config: {prompt: q, output_key: slow}}\n  - {id: fast, type: \
+         passthrough, cancels: [slow]}\n  - {id: out, type: answer, config: {template: done}}\n",
+        "  - {from: first, to: slow}\n  - {from: first, to: fast}\n  - {from: slow, to: out}\n  - {from: fast, to: out}\n",
+    );
+    place.write("slow.toml", "[[rule]]\nreply = \"x\"\ndelay = \"5s\"\n");
+    let done = place.convoke(&[&RUN[..], &["-m", "scripted/slow.toml"]].concat());
+    assert_eq!(stdout(&done), "done\n", "{}", stderr(&done));
+    let shown = stdout(&place.convoke(&["show", "flow"]));
+    // On a busy machine it may have asked already.
+    let slow = shown.lines().find(|line| line.contains("ended: `fast` was done first"));
+    assert!(slow.is_some_and(|line| line.contains("slow")), "{shown}");
 }

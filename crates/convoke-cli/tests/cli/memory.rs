@@ -143,6 +143,36 @@ fn goals_of_an_agentfile_conversations_of_a_pack_and_graphs_have_the_same_memory
 }
 
 #[test]
+fn what_has_become_long_in_graphs_and_packs_is_summed_up_too() {
+    let place = place();
+    let nodes = r#""nodes": [{"id": "llm", "type": "llm"}, {"id": "out", "type": "answer"}], "edges": [{"from": "llm", "to": "out"}]"#;
+    place.write("ask.graph.json", format!(r#"{{"name": "ask", "entry": "llm", {nodes}}}"#));
+    place.write(
+        "look.pack.json",
+        r#"{
+            "id": "look", "name": "Look", "version": "1.0.0", "template_engine": {"version": "v1", "syntax": "{{variable}}"},
+            "prompts": {"say": {"id": "say", "name": "Say", "version": "1.0.0", "system_template": "Answer."}},
+            "compositions": {"one": {"version": 1, "output": "only", "steps": [
+                {"id": "only", "kind": "prompt", "prompt_task": "say", "input": "${input}"}
+            ]}},
+            "workflow": {"version": 2, "entry": "looks", "states": {
+                "looks": {"orchestration": "composition", "composition": "one", "terminal": true}
+            }}
+        }"#,
+    );
+    for (file, input, name) in [("ask.graph.json", "query", "graph"), ("look.pack.json", "message", "pack")] {
+        let memory = format!("memory={name}");
+        for number in 0..15 {
+            let words = format!("{input}=Train {number} is late, says Ann.");
+            let options = ["run", "-m", "scripted/answers.toml", "--quiet", "--no-input", file];
+            convoke(&place, &[&options[..], &["-i", &words, "-i", &memory]].concat());
+        }
+        let shown = convoke(&place, &["memory", "show", name]);
+        assert!(shown.contains("Ann has a cat called Ada."), "{file}: {shown}");
+    }
+}
+
+#[test]
 fn an_agentfile_says_its_memory_and_what_is_wrong_with_it() {
     let place = Place::empty();
     place.write(

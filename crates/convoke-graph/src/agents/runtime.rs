@@ -18,12 +18,13 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::schedule::is_task;
+use super::strategy::GRAPH_EQUIPMENT;
 use super::tasks::{AGENT, DELAYED, TASK};
 use super::work::Work;
 use super::{Agent, AgentResult, Dependencies, Request, Tasks};
 use crate::board::MAIN_CHANNEL;
 use crate::inputs::QUERY;
-use crate::{Board, BoardError};
+use crate::{Board, BoardError, GraphEquipment};
 
 /// Runs requests: as many side by side as it is told to, each with what is remembered of its conversation.
 #[derive(Clone)]
@@ -237,7 +238,9 @@ impl Agents {
         let strategy = strategy.map_err(|error| AgentError::Build { agent: agent.id.clone(), error })?;
         let (memories, referees) = (self.memories.clone(), agent.referees.clone());
         let answer_key = agent.strategy.answer_key().to_owned();
-        let work = Work { strategy, memories, referees, attempts: agent.attempts, answer_key };
+        let equipment = self.dependencies.get::<GraphEquipment>(GRAPH_EQUIPMENT).ok();
+        let model = equipment.and_then(|equipment| equipment.model.clone());
+        let work = Work { strategy, memories, model, referees, attempts: agent.attempts, answer_key };
         Ok(Workflow::new(work).named(agent.id.as_str()))
     }
 

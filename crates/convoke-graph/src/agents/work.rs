@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use convoke_agent::memory::{Memories, exchange};
+use convoke_agent::memory::{Memories, exchange, summarizer};
 use convoke_core::{
-    Bounds, BoxFuture, Error, Message, Nature, Outline, Role, Scope, SharedStep, Step, Workflow,
+    Bounds, BoxFuture, Error, Message, Model, Nature, Outline, Role, Scope, SharedStep, Step, Workflow,
 };
 use serde_json::{Map, Value};
 
@@ -27,6 +27,8 @@ const REVISION: &str = "revision";
 pub(super) struct Work {
     pub(super) strategy: SharedStep<Board>,
     pub(super) memories: Option<Arc<dyn Memories>>,
+    /// The model of nodes that name none, where the run has none of its own.
+    pub(super) model: Option<Arc<dyn Model>>,
     pub(super) referees: Vec<Arc<dyn Referee>>,
     pub(super) attempts: u32,
     /// The variable with the answer.
@@ -39,8 +41,9 @@ impl Graph {
     #[must_use]
     pub fn remembering(self, memories: Option<Arc<dyn Memories>>) -> Workflow<Board> {
         let answer_key = self.compiled.definition.answer_key.clone();
+        let model = self.model.clone();
         let strategy: SharedStep<Board> = Arc::new(self);
-        Workflow::new(Work { strategy, memories, referees: Vec::new(), attempts: 1, answer_key })
+        Workflow::new(Work { strategy, memories, model, referees: Vec::new(), attempts: 1, answer_key })
     }
 }
 
@@ -62,7 +65,8 @@ impl Work {
         };
         let asked = board.new_messages(MAIN_CHANNEL);
         let words = asked.first().cloned().unwrap_or_else(|| Message::user(""));
-        let model = scope.default_model().ok();
+        let memory = scope.child("memory");
+        let model = summarizer(&memory, self.model.clone())?;
         let work = |remembered: convoke_agent::memory::Recollection, vars| async move {
             if !remembered.is_empty() {
                 board.set_channel(MAIN_CHANNEL, remembered.into_messages())?;
@@ -77,7 +81,7 @@ impl Work {
                 _ => Ok(((), self.said(board))),
             }
         };
-        exchange(&scope.child("memory"), Some(&**memories), (&name, &words), model.as_ref(), work).await
+        exchange(&memory, Some(&**memories), (&name, &words), model.as_ref(), work).await
     }
 
     /// What was said: in the main channel, and if nobody answered there, the answer.

@@ -31,6 +31,15 @@ impl VarChange {
             _ => true,
         }
     }
+
+    /// The items that were added to a list, behind what it had; nothing if something else was done.
+    pub(super) fn added(&self) -> Option<&[Value]> {
+        let after = self.after.as_deref()?.as_array()?;
+        match self.before.as_deref() {
+            None | Some(Value::Null) => Some(after),
+            Some(before) => after.strip_prefix(&**before.as_array()?),
+        }
+    }
 }
 
 /// What happened to a channel.

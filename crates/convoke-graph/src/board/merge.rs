@@ -32,6 +32,12 @@ impl Change {
     pub(crate) fn is_merge(&self) -> bool {
         self.node.is_empty()
     }
+
+    /// What the node made of a variable, if it made something else of it.
+    fn written(&self, key: &str) -> Option<&VarChange> {
+        let written = self.difference.vars.get(key).filter(|_| !self.is_merge());
+        written.filter(|written| written.is_difference())
+    }
 }
 
 /// The changes of a branch, each after those it follows from.
@@ -142,6 +148,7 @@ impl<'a> Merging<'a> {
                 continue;
             }
             let (writer, before) = (Arc::clone(writer), self.before(rule, key, history));
+            let added = if rule == Reducer::Append { self.added(key, &theirs, &others) } else { None };
             let conflict = || MergeConflict {
                 what: "variable",
                 key: key.to_string(),
@@ -154,7 +161,11 @@ impl<'a> Merging<'a> {
                 (Reducer::Last, _, value) => value.clone(),
                 (Reducer::Before, ..) => before,
                 (rule, Some(written), Some(value)) => {
-                    let both = rule.reduce(before.as_deref(), Arc::unwrap_or_clone(written), value);
+                    let written = Arc::unwrap_or_clone(written);
+                    let both = match added {
+                        Some(added) => rule.reduce(None, written, &Value::Array(added)),
+                        None => rule.reduce(before.as_deref(), written, value),
+                    };
                     Some(Arc::new(both.ok_or_else(conflict)?))
                 }
                 _ => return Err(conflict()),
@@ -227,8 +238,12 @@ impl<'a> Merging<'a> {
         if let Some((node, value)) = self.reduced.get(key) {
             return Some((node, value));
         }
-        let change = self.last_without(self.writes.get(key)?, others)?;
-        Some((&change.node, &change.difference.vars.get(key)?.after))
+        let places = self.writes.get(key)?;
+        let change = self.last_without(places, others)?;
+        // What was made of several is the last one's.
+        let nodes = || places.iter().rev().map(|place| &self.history[*place]).filter(|one| !one.is_merge());
+        let own = nodes().find(|one| !others.has(one)).or_else(|| nodes().next()).unwrap_or(change);
+        Some((&own.node, &change.difference.vars.get(key)?.after))
     }
 
     /// The same, to be replaced: what reducers made so far is given away, so that more can be put into it.
@@ -242,6 +257,16 @@ impl<'a> Merging<'a> {
     /// The last of some changes that the other branch has not. It has all that are passed over.
     fn last_without(&self, places: &[usize], others: &Ids) -> Option<&Arc<Change>> {
         places.iter().rev().map(|place| &self.history[*place]).find(|change| !others.has(change))
+    }
+
+    /// The items that the nodes of a branch have added to a list which the others have not, if neither they nor the others' own have
+    /// done anything else with it. Each has added to what it found, so in whatever order branches meet, every item comes once.
+    fn added(&self, key: &str, theirs: &[&Arc<Change>], others: &Ids) -> Option<Vec<Value>> {
+        let places = self.writes.get(key).map_or(&[][..], Vec::as_slice);
+        let ours = places.iter().map(|place| &self.history[*place]).filter(|change| !others.has(change));
+        ours.filter_map(|change| change.written(key)).try_for_each(|written| written.added().map(drop))?;
+        let theirs = theirs.iter().filter_map(|change| change.written(key));
+        Some(theirs.map(VarChange::added).collect::<Option<Vec<_>>>()?.concat())
     }
 
     /// What a variable was when a branch and the others went different ways. Where several of them met more than once, what they
@@ -313,9 +338,15 @@ impl Ids {
 type LastWrites<'a> = BTreeMap<&'a Arc<str>, (&'a Arc<str>, &'a Option<Arc<Value>>)>;
 
 fn last_writes<'a>(changes: &[&'a Arc<Change>], reducer: &dyn Fn(&str) -> Reducer) -> LastWrites<'a> {
-    let writes = changes.iter().flat_map(|change| {
-        change.difference.vars.iter().map(move |(key, written)| (key, written, &change.node))
-    });
-    let counted = writes.filter(|(key, written, _)| reducer(key).counts(written));
-    counted.map(|(key, written, node)| (key, (node, &written.after))).collect()
+    let mut writes = LastWrites::new();
+    for change in changes {
+        for (key, written) in
+            change.difference.vars.iter().filter(|(key, written)| reducer(key).counts(written))
+        {
+            let known = writes.get(key).filter(|_| change.is_merge());
+            let node = known.map_or(&change.node, |(node, _)| *node);
+            writes.insert(key, (node, &written.after));
+        }
+    }
+    writes
 }

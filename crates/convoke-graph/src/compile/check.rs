@@ -109,7 +109,13 @@ pub(super) fn node(
         && ["graph", "iteration"].contains(&&*node.kind)
         && !graph.graphs.contains_key(name)
     {
-        let message = format!("there is no graph `{name}` under `graphs`");
+        let message = match path.starts_with("/graphs/") {
+            true => format!(
+                "there is no graph `{name}` under the `graphs` of the graph that this node is in; a graph within another has its own, and \
+                 runs none of those beside it"
+            ),
+            false => format!("there is no graph `{name}` under `graphs`"),
+        };
         let finding = Finding::error("unknown-graph", format!("{path}/config/graph"), message);
         let graphs = path.rsplit_once("/nodes/").map_or("", |(graph, _)| graph).to_owned() + "/graphs";
         findings.push(finding.suggest(name, graph.graphs.keys().map(String::as_str)).sought_in(graphs));
@@ -224,11 +230,20 @@ fn invalid_condition(path: &str, error: ConditionError) -> Finding {
     Finding::error("invalid-condition", path, message)
 }
 
+/// How to write a condition that is written with references.
+fn named_as_they_are(finding: Finding, text: &str) -> Finding {
+    match text.contains("${board.") {
+        true => finding.help("conditions name variables as they are: `q` instead of `${board.q}`"),
+        false => finding,
+    }
+}
+
 fn condition(text: Option<&str>, path: &str, findings: &mut Vec<Finding>) -> Option<Condition> {
     match Condition::new(text?) {
         Ok(condition) => Some(condition),
         Err(error) => {
-            findings.push(invalid_condition(path, error));
+            let finding = invalid_condition(path, error);
+            findings.push(named_as_they_are(finding, text?));
             None
         }
     }

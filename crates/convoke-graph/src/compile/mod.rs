@@ -3,6 +3,7 @@
 mod check;
 mod given;
 mod guards;
+mod lint;
 mod occupied;
 mod order;
 mod outline;
@@ -23,6 +24,7 @@ use convoke_text::finding::Finding;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use lint::lint;
 pub(crate) use occupied::Occupied;
 pub(crate) use order::Order;
 pub(crate) use search::reached;
@@ -31,7 +33,7 @@ use rounds::Lead;
 use shape::Shape;
 
 use crate::Condition;
-use crate::definition::{GraphDefinition, NodeDefinition};
+use crate::definition::{GraphDefinition, InputDefinition, NodeDefinition};
 use crate::node::{NodeTypes, Ports, script};
 use crate::run::Rules;
 
@@ -196,7 +198,7 @@ impl CompiledGraph {
     /// Which nodes wait for which, by these rules.
     pub(crate) fn order_by(&self, rules: Rules) -> &Order {
         match &self.earlier_order {
-            Some(earlier) if rules != Rules::Current => earlier,
+            Some(earlier) if rules < Rules::Ordered => earlier,
             _ => &self.order,
         }
     }
@@ -252,6 +254,7 @@ fn compiled(
     findings: &mut Vec<Finding>,
 ) -> Option<CompiledGraph> {
     let errors = findings.iter().filter(|finding| finding.is_error()).count();
+    definition.inputs.iter_mut().for_each(InputDefinition::leave_out_null);
     for node in &mut definition.nodes {
         // What nodes do with their fields in order, they do alike however `serde_json` was built.
         let mut config = Value::Object(std::mem::take(&mut node.config));

@@ -10,7 +10,7 @@ use super::search::reversed;
 use crate::InputType;
 use crate::board::RESERVED;
 use crate::inputs::QUERY;
-use crate::node::{PortType, Ports};
+use crate::node::{Port, PortType, Ports};
 use crate::reference;
 
 pub(super) fn warnings(
@@ -156,18 +156,19 @@ fn incompatible(
     }
     let (predecessors, mut effort) = (reversed(successors), EFFORT);
     for (reader, own) in ports.iter().enumerate() {
-        for port in own.inputs.iter().filter(|port| port.required) {
+        for port in own.inputs.iter().chain(&handed_on(graph, reader)) {
             let unfit = written.get(port.name.as_str()).into_iter().flatten();
             let unfit: HashMap<usize, PortType> =
                 unfit.copied().filter(|(_, kind)| !port.kind.accepts(*kind)).collect();
             let Some((writer, kind)) = nearest(reader, &unfit, &predecessors, &mut effort) else { continue };
             let id = |node: usize| graph.nodes[node].definition.id.as_str();
             let message = format!(
-                "`{}` needs `{}` to be {:?}, and `{}` writes {kind:?}",
+                "`{}` needs `{}` to be {}, and `{}` writes {}",
                 id(reader),
                 port.name,
-                port.kind,
-                id(writer)
+                port.kind.in_words(),
+                id(writer),
+                kind.in_words()
             );
             findings.push(Finding::warning(
                 "port-incompatible",
@@ -176,6 +177,28 @@ fn incompatible(
             ));
         }
     }
+}
+
+/// The variables that a `graph` node hands on as they are, as what the graph declares them to be.
+fn handed_on(graph: &CompiledGraph, node: usize) -> Vec<Port> {
+    let definition = &graph.nodes[node].definition;
+    let runs = definition.config.get("graph").and_then(Value::as_str).filter(|_| definition.kind == "graph");
+    let declared = runs.and_then(|name| graph.graphs.get(name)).map(|graph| &graph.definition.inputs);
+    let given = definition.config.get("inputs").and_then(Value::as_object);
+    let ports = declared.into_iter().flatten().filter_map(|input| {
+        let kind = match input.kind {
+            InputType::String => PortType::String,
+            InputType::Number => PortType::Float,
+            InputType::Integer => PortType::Integer,
+            InputType::Boolean => PortType::Bool,
+            InputType::Array => PortType::Array,
+            InputType::Object => PortType::Object,
+            InputType::File | InputType::Any => return None,
+        };
+        let variable = reference::whole_variable(given?.get(&input.name)?.as_str()?)?;
+        Some(Port::optional(variable, kind))
+    });
+    ports.collect()
 }
 
 /// The nearest of some nodes from which a node is reached, if it is found with this effort.

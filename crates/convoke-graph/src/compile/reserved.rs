@@ -1,4 +1,4 @@
-//! Variables that a node would write and that are the engine's, found where its configuration names them.
+//! Variables and channels that a node would write and that are the engine's, found where its configuration names them.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,12 @@ use serde_json::Value;
 use crate::board::allowed;
 use crate::node::NodeType;
 
-/// Finds variables that a node would write and that are the engine's.
+/// Finds variables and channels that a node would write and that are the engine's.
 pub(super) fn outputs(kind: &dyn NodeType, config: &Value, path: &str, findings: &mut Vec<Finding>) {
     let ports = kind.ports(config);
-    let names: BTreeSet<&str> = ports.outputs.iter().map(|port| port.name.as_str()).collect();
+    let written = ports.outputs.iter().map(|port| port.name.as_str());
+    let channel = config.get("messages_key").and_then(Value::as_str).filter(|name| !name.contains("${"));
+    let names: BTreeSet<&str> = written.chain(channel).collect();
     // A counter that nobody named has this name.
     for name in names.into_iter().filter(|name| *name != "__loop_count") {
         if let Err(reserved) = allowed(name) {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{Category, Error};
+use convoke_core::{Category, Error, LostResult};
 use convoke_steps::{StepsError, ToolStep};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -160,6 +160,7 @@ impl Typed for Gate {
                 Err(error) if error.passes(call.scope.path()) => return Err(error),
                 // It says nothing about what is checked, and another time it may go well.
                 Err(error) if error.category() == Category::Transient => return Err(error),
+                Err(error) if error.downcast_ref::<LostResult>().is_some() => return Err(error),
                 Err(error) => {
                     match error.downcast_ref::<StepsError>() {
                         Some(StepsError::ToolFailed { content, .. }) => add(&mut output, content),
@@ -171,7 +172,7 @@ impl Typed for Gate {
             }
         }
         let result = if failed.is_some() { "fail" } else { "pass" };
-        if call.rules == Rules::Current {
+        if call.rules >= Rules::Ordered {
             let mut gates: Map<String, Value> = call.board.typed(GATES).unwrap_or_default();
             let this = json!({"result": result, "output": output, "failed_command": failed});
             gates.insert(call.id.to_owned(), this);

@@ -128,7 +128,7 @@ struct Assignment {
     /// The variable whose value it gets.
     source: Option<String>,
     /// The value it gets; beside a source, if that is not there.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "crate::definition::stated")]
     value: Option<Value>,
     /// An expression whose value it gets, if there is no other.
     #[schemars(extend("format" = "expression"))]
@@ -209,11 +209,6 @@ impl Typed for Assigner {
         }
         Ok(())
     }
-}
-
-/// A value that is there is one, also if it is null.
-fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(value).map(Some)
 }
 
 fn wrong_target(target: &str) -> String {

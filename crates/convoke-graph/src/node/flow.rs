@@ -147,7 +147,7 @@ impl Typed for LoopGuard {
             Ports::writing([("loop_count", PortType::Integer), ("loop_count_exceeded", PortType::Bool)]);
         let key = config["counter_key"].as_str().filter(|key| !key.contains("${"));
         ports.outputs.extend(key.map(|key| Port::optional(key, PortType::Integer)));
-        ports
+        ports.reading(config, "counter_key", None, PortType::Integer)
     }
 
     fn build(site: &NodeSite<'_>) -> Result<Self, String> {
@@ -199,7 +199,7 @@ impl FirstOfRounds {
 
 impl Node for FirstOfRounds {
     fn run<'a>(&'a self, config: &'a Value, call: NodeCall<'a>) -> BoxFuture<'a, Result<(), Error>> {
-        if let Rules::Current = call.rules {
+        if call.rules >= Rules::Ordered {
             self.counters.iter().for_each(|counter| {
                 call.board.take(counter);
             });

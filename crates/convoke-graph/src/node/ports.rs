@@ -30,6 +30,21 @@ pub enum PortType {
 }
 
 impl PortType {
+    /// What messages call it.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::String => "a text",
+            Self::Integer => "a whole number",
+            Self::Float => "a number",
+            Self::Bool => "a boolean",
+            Self::Array => "a list",
+            Self::Object => "an object",
+            Self::Messages => "messages",
+            Self::Usage => "a count of tokens",
+            Self::Any => "anything",
+        }
+    }
+
     /// Returns whether a port of this type takes what comes from one of another.
     #[must_use]
     pub fn accepts(self, given: Self) -> bool {
@@ -89,6 +104,19 @@ impl Ports {
     pub fn writing<N: Into<String>>(outputs: impl IntoIterator<Item = (N, PortType)>) -> Self {
         let outputs = outputs.into_iter().map(|(name, kind)| Port::required(name, kind)).collect();
         Self { outputs, ..Self::default() }
+    }
+
+    /// The same, with a variable that a configuration names, or the usual one, read as this; what is not known by now is left out.
+    pub(crate) fn reading(
+        mut self,
+        config: &Value,
+        field: &str,
+        usual: Option<&str>,
+        kind: PortType,
+    ) -> Self {
+        let named = config.get(field).map_or(usual, Value::as_str).filter(|name| !name.contains("${"));
+        self.inputs.extend(named.map(|name| Port::optional(name, kind)));
+        self
     }
 
     /// The first port that must be satisfied before a node runs and is not.

@@ -33,6 +33,8 @@ use super::{NodeCall, NodeSite, Ports, Typed};
 use crate::Board;
 #[cfg(feature = "script")]
 use crate::GraphFault;
+use crate::board::RESERVED;
+use crate::run::Rules;
 
 /// What schemas call scripts.
 pub(crate) const FORMAT: &str = "javascript";
@@ -67,7 +69,7 @@ impl Typed for Script {
     }
 
     async fn run(&self, config: ScriptConfig, call: NodeCall<'_>) -> Result<(), Error> {
-        self.0.run(config.source, config.config, call.board, &[]).await.map(drop)
+        self.0.run((config.source, config.config), call.board, call.rules, &[]).await.map(drop)
     }
 }
 
@@ -118,6 +120,20 @@ fn syntax_error(source: &str) -> Option<(String, usize)> {
     Some((message.to_owned(), line.parse().unwrap_or(1)))
 }
 
+/// Whether earlier builds had other rules for a script that is written so: what it changed of what `getVars` gave it was lost, and some
+/// names of the engine that it set were passed over.
+pub(crate) fn had_other_rules(source: &str) -> bool {
+    let sets_reserved = |call: &str| {
+        let name = call.trim_start().trim_start_matches(['"', '\'', '`']);
+        name.starts_with(RESERVED) && !name.starts_with(RESULT)
+    };
+    let calls = ["setVar(", "deleteVar("].into_iter().flat_map(|call| source.split(call).skip(1));
+    source.contains("getVars") || calls.into_iter().any(sets_reserved)
+}
+
+/// The variable that the script of an `iteration` sets.
+const RESULT: &str = "__iteration_result";
+
 /// What runs scripts, if this build has something that does.
 pub(super) struct Engine(());
 
@@ -130,9 +146,9 @@ impl Engine {
     #[cfg(not(feature = "script"))]
     pub(super) async fn run(
         &self,
-        _: String,
-        _: Value,
+        _: (String, Value),
         _: &mut Board,
+        _: Rules,
         _: &[(&str, Value)],
     ) -> Result<Map<String, Value>, Error> {
         Err(Error::permanent("this build runs no scripts"))
@@ -143,19 +159,19 @@ impl Engine {
         Ok(Self(()))
     }
 
-    /// Runs a script on a board, with some more variables that begin with `__`. Gives those of them that there are afterwards.
+    /// Runs a script, which knows a configuration, on a board, with some more variables that begin with `__`. Gives those of them that there are afterwards.
     #[cfg(feature = "script")]
     pub(super) async fn run(
         &self,
-        source: String,
-        config: Value,
+        (source, config): (String, Value),
         board: &mut Board,
+        rules: Rules,
         more: &[(&str, Value)],
     ) -> Result<Map<String, Value>, Error> {
         let Self(()) = self;
         let mut given = board.clone();
         more.iter().for_each(|(key, value)| given.put(key, value.clone()));
-        let given = Given { vars: given, config };
+        let given = Given { vars: given, config, rules, iterates: !more.is_empty() };
         let stop = StopOnDrop::default();
         let stopped = Arc::clone(&stop.0);
         // A script may compute for as long as it is allowed to, which is no work for a thread that others wait for.

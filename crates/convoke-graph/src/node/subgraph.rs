@@ -115,10 +115,11 @@ impl Typed for Iteration {
     type Config = IterationConfig;
 
     fn ports(config: &Value) -> Ports {
-        match config.get("body_script") {
+        let ports = match config.get("body_script") {
             Some(_) => Ports::unknown(),
             None => output(config, "output_key", "iteration_results", PortType::Array),
-        }
+        };
+        ports.reading(config, "input_key", Some("items"), PortType::Array)
     }
 
     fn problems(config: &Value) -> Vec<(String, String)> {
@@ -163,7 +164,7 @@ impl Typed for Iteration {
                 Body::Script(engine) => {
                     let source = config.body_script.clone().unwrap_or_default();
                     let more = [("__iteration_item", item), ("__iteration_index", index.into())];
-                    let made = engine.run(source, Value::Null, call.board, &more).await;
+                    let made = engine.run((source, Value::Null), call.board, call.rules, &more).await;
                     let mut made = made.map_err(at_item)?;
                     made.remove("__iteration_result").unwrap_or_default()
                 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use convoke_core::Error;
 use serde_json::{Value, json};
 
 /// The branches that a path is in: numbers of forks, and of their branches.
@@ -105,6 +106,15 @@ impl Branches {
             branch.paths -= 1;
             if branch.paths == 0 {
                 branch.cancelled = Some(reason.to_owned());
+            }
+        }
+    }
+
+    /// The graph fails because of what a path came to: that is why nothing of its branches counts.
+    pub(super) fn fail(&mut self, path: &Lineage, error: &Error) {
+        for (fork, branch) in path {
+            if let Some(open) = self.open.get_mut(fork) {
+                open.branches[*branch].cancelled.get_or_insert_with(|| error.to_string());
             }
         }
     }

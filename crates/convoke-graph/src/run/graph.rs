@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step, Workflow};
+use convoke_core::{BoxFuture, Error, Model, Nature, Outline, Scope, SharedStep, Step, Workflow};
 use serde_json::Value;
 
 use super::node_step::{Activation, NodeStep};
 use super::rules::Rules;
 use super::schedule::Schedule;
-use crate::node::{FirstOfRounds, GraphEquipment, Node, NodeSite, NodeType};
+use crate::node::{FirstOfRounds, GraphEquipment, Node, NodeSite, NodeType, script};
 use crate::{Board, CompiledGraph, Reducer};
 
 /// A graph with everything it needs.
@@ -24,6 +24,8 @@ pub struct Graph {
     pub(super) knows_other_rules: bool,
     /// Whether nodes decide in it where to go that may be in several branches, or are kept by node.
     pub(super) decides: bool,
+    /// The model of nodes that name none.
+    pub(crate) model: Option<Arc<dyn Model>>,
 }
 
 impl CompiledGraph {
@@ -71,9 +73,19 @@ impl CompiledGraph {
             self.nodes.iter().filter(|node| kinds.contains(&node.definition.kind.as_str())).count()
         };
         let decides = count(&["gate"]) > 0 || count(&["ifelse", "router", "loopguard"]) > 1;
-        let knows_other_rules = knew_other_rules || !rounds.is_empty() || self.had_another_order() || decides;
+        let scripts = self.nodes.iter().flat_map(|node| {
+            let source = |field: &str| node.definition.config.get(field).and_then(Value::as_str);
+            [source("source"), source("body_script")].into_iter().flatten()
+        });
+        let had_other_scripts = scripts.into_iter().any(script::had_other_rules);
+        let knows_other_rules = knew_other_rules
+            || !rounds.is_empty()
+            || self.had_another_order()
+            || decides
+            || had_other_scripts;
         let compiled = Arc::new(self.clone());
-        Ok(Graph { compiled, steps: steps.into(), names, knew_other_rules, knows_other_rules, decides })
+        let (steps, model) = (steps.into(), equipment.model.clone());
+        Ok(Graph { compiled, steps, names, knew_other_rules, knows_other_rules, decides, model })
     }
 }
 
@@ -99,7 +111,7 @@ impl Graph {
     pub(super) fn reducer(&self, key: &str, rules: Rules) -> Reducer {
         let merge = &self.compiled.definition.merge;
         let decided = |of: fn(&str) -> Option<Reducer>| {
-            if self.decides && rules == Rules::Current { of(key) } else { None }
+            if self.decides && rules >= Rules::Ordered { of(key) } else { None }
         };
         let named = merge.get(key).copied().or_else(|| Reducer::of_engine(key));
         let named = named.or_else(|| decided(Reducer::of_gates)).or_else(|| merge.get("*").copied());

@@ -22,6 +22,8 @@ pub(super) struct Activation {
     pub(super) rules: Rules,
     /// Where to go from here; `None` is the end. Set once the node has run.
     pub(super) targets: Targets,
+    /// Whether the node was passed over.
+    pub(super) is_skipped: bool,
 }
 
 /// Nodes that one goes on to, each once.
@@ -74,6 +76,7 @@ impl NodeStep {
             Some(skip) => skip.decided(&state.board, state.iterations).await?,
             None => false,
         };
+        state.is_skipped = is_skipped;
         if is_skipped {
             self.tell(scope, "graph.node_skipped", json!({"node": id})).await;
         } else {

@@ -16,6 +16,8 @@ pub(crate) enum Rules {
     Guarded,
     /// Such a guard begins anew with every round, whether or not the loop around has a guard; joins from which ways lead back into arms
     /// come after their arms. Gates are kept by node, and one that failed is what counts; a branch goes its own way.
+    Ordered,
+    /// What scripts change of what `getVars` gave them counts, and names of the engine that they set are refused.
     Current,
 }
 
@@ -28,7 +30,7 @@ impl Rules {
         if !graph.knows_other_rules {
             return Ok(Self::Current);
         }
-        let rules = Self::numbered(scope.version(CHANGE, 1..=3)?);
+        let rules = Self::numbered(scope.version(CHANGE, 1..=4)?);
         // Without an entry it began in a build that kept none of such graphs, and knew no other rules for them.
         Ok(if graph.knew_other_rules { rules } else { rules.max(Self::Guarded) })
     }
@@ -43,6 +45,7 @@ impl Rules {
         match number.into() {
             None | Some(1) => Self::Earlier,
             Some(2) => Self::Guarded,
+            Some(3) => Self::Ordered,
             Some(_) => Self::Current,
         }
     }

@@ -253,15 +253,22 @@ impl<'a> Schedule<'a> {
         // Nothing is done there, but that is where it went wrong.
         let failed_here = |error: Error| error.in_step(id, &composing.path_at(&composing.place(id)));
         let merged = match arrived.into_only() {
-            Ok(only) => Some(only),
-            Err(all) => self.merge(all).map_err(|conflict| failed_here(conflict.into()))?,
+            Ok(only) => Ok(Some(only)),
+            Err(all) => self.merge(all).map_err(Error::from),
         };
-        let Some(mut token) = merged else { return Ok(()) };
-        if is_alone {
-            token.settle();
-            self.base = token.board.clone();
-        }
-        self.begun.begin().map_err(failed_here)?;
+        let begun = merged.and_then(|merged| {
+            let Some(mut token) = merged else { return Ok(None) };
+            if is_alone {
+                token.settle();
+                self.base = token.board.clone();
+            }
+            self.begun.begin().map(|()| Some(token))
+        });
+        let begun = begun.map_err(|error| {
+            lineages.iter().for_each(|lineage| self.branches.fail(lineage, &error));
+            failed_here(error)
+        });
+        let Some(mut token) = begun? else { return Ok(()) };
         let step = self.graph.steps[node].clone();
         let place = composing.place_after(&self.graph.names[node], token.moment);
         let (scope, canceller) = match is_alone {
@@ -295,7 +302,8 @@ impl<'a> Schedule<'a> {
             }
             false => token.board.clone(),
         };
-        let activation = Activation { board, iterations, rules: self.rules, targets: Arc::default() };
+        let (rules, targets) = (self.rules, Arc::default());
+        let activation = Activation { board, iterations, rules, targets, is_skipped: false };
         let within = scope.has_listeners().then(|| self.branches.named(&token.lineage));
         let count = Arc::clone(&self.begun);
         let work = NodeWork { step, scope: scope.clone(), activation, joined, within, count };
@@ -338,6 +346,7 @@ impl<'a> Schedule<'a> {
                 if self.active.is_empty() && self.waiting.is_empty() && self.ended.is_empty() {
                     self.base = token.board;
                 }
+                self.branches.fail(&token.lineage, &error);
                 return Err(error.in_step(id, scope.path()));
             }
         }
@@ -348,7 +357,8 @@ impl<'a> Schedule<'a> {
         if compiled.keeps_route() && scope.composing().keeps_notes() {
             scope.composing().keep_note(StepNote::Route, &names())?;
         }
-        for other in &compiled.cancels {
+        // Who was passed over has done nothing that would decide.
+        for other in compiled.cancels.iter().filter(|_| !activation.is_skipped) {
             self.cancel(*other, &token, &format!("`{id}` was done first"))?;
         }
         match *targets {

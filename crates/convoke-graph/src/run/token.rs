@@ -55,7 +55,7 @@ impl Token {
         let difference = Difference::between(&self.board, &board);
         let difference = match rules {
             Rules::Earlier => difference.without_writes_of_the_same(),
-            Rules::Guarded | Rules::Current => difference,
+            _ => difference,
         };
         let mut history = self.history;
         history.push(Arc::new(Change { id, node, difference }));

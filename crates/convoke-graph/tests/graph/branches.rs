@@ -75,6 +75,20 @@ async fn flowcraft_170_what_branches_say_is_speculative_until_they_are_together(
 }
 
 #[tokio::test]
+async fn a_node_that_is_passed_over_ends_no_branch() {
+    let slow = Reply::text("Hello.").delay(Duration::from_millis(50));
+    let home = Home::with_model(ScriptedModel::builder().otherwise(slow).build());
+    let mut nodes = json!([passes("s"), asks("slow"), passes("fast"), passes("out")]);
+    nodes[2]["cancels"] = json!(["slow"]);
+    let edges = [("s", "slow"), ("s", "fast"), ("slow", "out"), ("fast", "out")];
+    let board = home.done(graph(nodes.clone(), &edges), json!({})).await;
+    assert_eq!(board.get("slow"), None);
+    nodes[2]["skip_condition"] = json!("true");
+    let board = home.done(graph(nodes, &edges), json!({})).await;
+    assert_eq!(board.text("slow"), "Hello.");
+}
+
+#[tokio::test]
 async fn flowcraft_170_forks_within_branches_are_accepted_first_and_what_fails_is_cancelled() {
     let home = Home::new();
     let nodes = json!([
@@ -118,8 +132,9 @@ async fn flowcraft_170_forks_within_branches_are_accepted_first_and_what_fails_i
         .await;
     let joined = home.heard.custom("graph.joined");
     assert_eq!(joined.len(), 1);
+    let reason = |branch: usize| joined[0]["cancelled"][branch]["reason"].as_str().unwrap();
     assert_eq!((&joined[0]["accepted"], joined[0]["cancelled"].as_array().unwrap().len()), (&json!([]), 2));
-    assert!(joined[0]["cancelled"][0]["reason"].as_str().unwrap().contains("another branch"));
+    assert_eq!((reason(0), reason(1)), ("broken", "another branch of the graph failed"));
     assert_paired(&home);
 
     // What cannot be put together is not accepted either.

@@ -1,6 +1,6 @@
 //! Cases 78 to 91: definitions, what is wrong with them, and what looks wrong.
 
-use convoke_graph::{CompiledGraph, NodeTypes, read, schema};
+use convoke_graph::{CompiledGraph, NodeTypes, lint, read, schema};
 use serde_json::{Value, json};
 
 use super::{Home, graph, passes};
@@ -66,6 +66,104 @@ fn a_reference_stands_in_the_configuration_of_nodes_and_nowhere_else() {
     let mut merged = graph(json!([passes("a")]), &[]);
     merged["merge"] = json!({"x": "${board.x}"});
     assert_eq!(codes(merged), ["wrong-value"]);
+}
+
+#[test]
+fn a_reference_that_nothing_resolves_is_an_error_of_a_file_that_is_new() {
+    let mut made = graph(json!([passes("a")]), &[]);
+    made["description"] = json!("about ${board.q}");
+    made["inputs"] = json!([{"name": "q", "type": "any", "default": {"to": ["Hello ${board.other}"]}}]);
+    made["answer_key"] = json!("${board.k}");
+    made["merge"] = json!({"${board.m}": "last", "__usage": "last"});
+    made["graphs"] = json!({"g": {"name": "g", "entry": "${board.q}", "nodes": [{"id": "${board.q}", "type": "passthrough"}]}});
+    let text = made.to_string();
+    let found: Vec<_> = lint(&text).into_iter().map(|finding| (finding.code, finding.path)).collect();
+    let mut places: Vec<&str> = found.iter().map(|(_, path)| path.as_str()).collect();
+    places.sort_unstable();
+    let expected = [
+        "/answer_key",
+        "/graphs/g/entry",
+        "/graphs/g/nodes/0/id",
+        "/inputs/0/default/to/0",
+        "/merge/${board.m}",
+        "/merge/__usage",
+    ];
+    assert_eq!(places, expected, "{found:?}");
+    assert!(read(&text, &NodeTypes::standard()).0.is_some(), "a run that was begun with it goes on");
+}
+
+#[test]
+fn null_is_a_default_of_what_may_be_anything() {
+    let begun = |kind: &str| {
+        let mut made = graph(json!([passes("a")]), &[]);
+        made["inputs"] = json!([{"name": "q", "type": kind, "default": null}]);
+        compiled(made).begin(serde_json::Map::new()).map(|board| board.get("q").cloned())
+    };
+    assert_eq!(begun("any"), Ok(None));
+    assert!(begun("string").unwrap_err().to_string().contains("`q` is missing"));
+}
+
+#[test]
+fn a_condition_with_a_reference_is_told_to_name_the_variable() {
+    let made = graph(json!([passes("a"), passes("b")]), &[("a", "b if ${board.q} == 1")]);
+    let (_, findings) = read(&made.to_string(), &NodeTypes::standard());
+    assert!(findings[0].help.as_deref().unwrap().contains("`q` instead of `${board.q}`"), "{findings:?}");
+}
+
+#[test]
+fn what_a_node_reads_as_something_else_than_is_written_is_noticed() {
+    let text = json!({"id": "text", "type": "template", "config": {"template": "x", "output_key": "v"}});
+    let inner = |kind: &str| json!({"name": "g", "entry": "o", "inputs": [{"name": "x", "type": kind}], "nodes": [passes("o")]});
+    for (reader, fits) in [
+        (json!({"type": "iteration", "config": {"input_key": "v", "graph": "any"}}), false),
+        (json!({"type": "loopguard", "config": {"counter_key": "v"}}), false),
+        (json!({"type": "graph", "config": {"graph": "list", "inputs": {"x": "${board.v}"}}}), false),
+        (json!({"type": "graph", "config": {"graph": "text", "inputs": {"x": "${board.v}"}}}), true),
+        (json!({"type": "aggregator", "config": {"input_keys": ["v"], "mode": "concat"}}), true),
+    ] {
+        let mut reader = reader;
+        reader["id"] = json!("reads");
+        let mut made = graph(json!([text, reader]), &[("text", "reads")]);
+        let any = json!({"name": "g", "entry": "o", "nodes": [passes("o")]});
+        made["graphs"] = json!({"any": any, "list": inner("array"), "text": inner("string")});
+        let (read, findings) = read(&made.to_string(), &NodeTypes::standard());
+        assert!(read.is_some(), "{findings:?}");
+        let found = findings.iter().find(|finding| finding.code == "port-incompatible");
+        assert_eq!(found.is_none(), fits, "{reader}: {findings:?}");
+        let told = found.is_none_or(|found| found.message.ends_with("and `text` writes a text"));
+        assert!(told, "{findings:?}");
+    }
+}
+
+#[test]
+fn what_a_graph_for_items_cannot_take_is_noticed() {
+    let inner = json!({"name": "g", "entry": "o", "inputs": [{"name": "item"}, {"name": "index"}], "nodes": [passes("o")]});
+    let mut made = graph(json!([{"id": "n", "type": "iteration", "config": {"graph": "g"}}]), &[]);
+    made["graphs"] = json!({"g": inner});
+    let (_, findings) = read(&made.to_string(), &NodeTypes::standard());
+    let found: Vec<_> = findings.iter().filter(|finding| finding.code == "wrong-input").collect();
+    assert_eq!(found.len(), 1, "{findings:?}");
+    assert!(!found[0].is_error() && found[0].message.contains("a whole number: `index`"), "{findings:?}");
+}
+
+#[test]
+fn a_graph_within_a_graph_is_told_that_it_has_graphs_of_its_own() {
+    let runs = |name: &str| json!([{"id": "n", "type": "graph", "config": {"graph": name}}]);
+    let mut made = graph(runs("outer"), &[]);
+    made["graphs"] = json!({
+        "inner": graph(json!([passes("o")]), &[]),
+        "outer": {"name": "outer", "entry": "n", "nodes": runs("inner")},
+    });
+    let (_, findings) = read(&made.to_string(), &NodeTypes::standard());
+    let found = findings.iter().find(|finding| finding.code == "unknown-graph").unwrap();
+    assert!(found.message.contains("has its own"), "{found:?}");
+}
+
+#[test]
+fn a_channel_of_the_engine_is_refused_before_anything_runs() {
+    let made =
+        graph(json!([{"id": "n", "type": "llm", "config": {"messages_key": "__x", "prompt": "q"}}]), &[]);
+    assert!(codes(made).contains(&"reserved-name"));
 }
 
 #[test]

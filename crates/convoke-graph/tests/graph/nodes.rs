@@ -669,6 +669,37 @@ async fn a_script_writes_what_it_sets_and_leaves_everything_else_as_it_is() {
 
 #[cfg(feature = "script")]
 #[tokio::test]
+async fn what_a_script_changes_of_a_variable_counts_however_it_was_given_it() {
+    let source = "board.getVar('a').k = 7; const vars = board.getVars(); vars.b.k = vars.a.k; vars.c = 1";
+    let made = one("script", json!({"source": source}));
+    let board = Home::new().done(made, json!({"a": {"k": 1}, "b": {"k": 1}})).await;
+    assert_eq!((board.get("a"), board.get("b")), (Some(&json!({"k": 7})), Some(&json!({"k": 7}))));
+    assert_eq!(board.get("c"), None, "only `setVar` makes new ones");
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
+async fn a_script_sets_no_name_of_the_engine_but_what_comes_of_an_item() {
+    for name in ["__iteration_result", "__iteration_item", "__mine"] {
+        for (kind, field) in [("script", "source"), ("iteration", "body_script")] {
+            let made = one(kind, json!({field: format!("board.setVar('{name}', 1)")}));
+            let outcome = Home::new().run(made, json!({"items": [{}]})).await;
+            let told = outcome.error.map(|error| error.to_string());
+            match (name, kind) {
+                ("__iteration_result", "iteration") => assert_eq!(told, None),
+                _ => assert!(told.unwrap().contains("belong to the engine"), "{name} in {kind}"),
+            }
+        }
+    }
+    let changes =
+        "const item = board.getVar('__iteration_item'); item.n = 1; board.setVar('__iteration_result', item)";
+    let board =
+        Home::new().done(one("iteration", json!({"body_script": changes})), json!({"items": [{}]})).await;
+    assert_eq!(board.get("iteration_results"), Some(&json!([{"n": 1}])));
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
 async fn a_script_is_given_only_the_variables_that_it_asks_for() {
     let large = "x".repeat(8 << 20);
     let vars = json!({"a": large, "b": large, "c": large, "d": large, "n": 1});

@@ -203,6 +203,46 @@ async fn lists_that_do_not_go_on_from_what_was_there_are_told_apart_from_what_is
     );
 }
 
+/// `s` forks into `a` and `b`; `b` goes on to `k`, and meets `a` in `j`. `j` and `k` meet in `out`.
+fn meeting_in_part(nodes: [Value; 4], order: [usize; 3]) -> Value {
+    let mut pairs = [[("s", "a"), ("s", "b")], [("b", "j"), ("b", "k")], [("j", "out"), ("k", "out")]];
+    for (pair, turned) in pairs.iter_mut().zip(order) {
+        pair.rotate_left(turned);
+    }
+    let edges: Vec<_> = pairs.concat().into_iter().chain([("a", "j")]).collect();
+    let [a, b, j, k] = nodes;
+    let mut made = graph(json!([writes("s", json!({"n": ["s"]})), a, b, j, k, passes("out")]), &edges);
+    made["merge"] = json!({"n": "append"});
+    made
+}
+
+#[tokio::test]
+async fn every_item_comes_once_in_whatever_order_branches_that_only_add_meet() {
+    let adds = |id: &str| {
+        let expression = format!("concat(n, [\"{id}\"])");
+        json!({"id": id, "type": "assigner", "config": {"assignments": [{"target": "n", "expression": expression}]}})
+    };
+    for turned in 0..8 {
+        let order = [turned & 1, turned >> 1 & 1, turned >> 2];
+        for (j, expected) in
+            [(adds("j"), vec!["a", "b", "j", "k", "s"]), (passes("j"), vec!["a", "b", "k", "s"])]
+        {
+            let made = meeting_in_part([adds("a"), adds("b"), j, adds("k")], order);
+            let mut items: Vec<String> = Home::new().done(made, json!({})).await.typed("n").unwrap();
+            assert_eq!(items.remove(0), "s");
+            items.push("s".to_owned());
+            items.sort();
+            assert_eq!(items, expected, "{order:?}");
+        }
+        let unfit =
+            meeting_in_part([adds("a"), adds("b"), passes("j"), writes("k", json!({"n": ["k"]}))], order);
+        let error = Home::new().run(unfit, json!({})).await.error.unwrap();
+        let conflict = error.downcast_ref::<MergeConflict>().unwrap();
+        let nodes = [conflict.first.as_str(), conflict.second.as_str()];
+        assert!(nodes.contains(&"k") && !nodes.contains(&""), "{order:?}: {error}");
+    }
+}
+
 #[tokio::test]
 async fn a_union_of_long_lists_has_each_item_once() {
     let list = |from: u32| (from..from + 20_000).map(|n| json!({"n": n})).collect::<Vec<_>>();

@@ -116,6 +116,8 @@ proptest! {
             let (home, begun) = random.home(0);
             let outcome = home.run(random.definition("last"), json!({})).await;
             assert_paired(&home);
+            let conflict = outcome.error.as_ref().and_then(|error| error.downcast_ref::<MergeConflict>());
+            prop_assert!(conflict.is_none(), "everybody only adds: {conflict:?}");
             let (board, failed) = (outcome.state, outcome.error.map(|error| error.to_string()));
             if failed.is_none() {
                 let ran = begun.lock().unwrap().clone();

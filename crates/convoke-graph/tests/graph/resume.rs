@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convoke_agent::FunctionTool;
-use convoke_core::{Answer, BoxFuture, Error, Fork, Outcome, RunId, RunStatus, Scope, Step, Workflow};
+use convoke_core::store::{Batch, NewRun};
+use convoke_core::{
+    Answer, BoxFuture, EffectKind, Entry, Error, Fork, LostResult, Outcome, Phase, RunId, RunStatus, Scope,
+    Step, Workflow,
+};
 use convoke_graph::{Board, Graph};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Map, Value, json};
@@ -292,4 +296,71 @@ async fn joins_with_ways_back_come_before_their_arms_in_runs_that_began_when_the
     made["merge"] = json!({"joined": "sum"});
     let (old, new) = begun_by_an_earlier_build(graph(nodes, &harmless), made).await;
     assert_eq!((old.get("joined"), new.get("joined")), (Some(&json!(2)), Some(&json!(1))));
+}
+
+#[cfg(feature = "script")]
+#[tokio::test]
+async fn what_scripts_change_of_all_variables_is_lost_in_runs_that_began_when_it_was() {
+    let made = |source: &str| {
+        let script = json!({"id": "script", "type": "script", "config": {"source": source}});
+        let nodes =
+            json!([writes("start", json!({"a": {"k": 1}})), {"id": "ask", "type": "approval"}, script]);
+        graph(nodes, &[("start", "ask"), ("ask", "script")])
+    };
+    let (old, new) =
+        begun_by_an_earlier_build(made(""), made("board.getVars().a.k = 7; board.setVar('b', 1)")).await;
+    assert_eq!((old.get("a"), new.get("a")), (Some(&json!({"k": 1})), Some(&json!({"k": 7}))));
+}
+
+/// The same run, killed while its first call of a tool was under way, of which a person said that it took effect.
+async fn killed_in_a_call(home: &Home, made: &Value, run: &RunId) -> RunId {
+    let record = home.store.run(run).await.unwrap().unwrap();
+    let entries = home.store.entries(run, 1, usize::MAX).await.unwrap();
+    let begun = entries.iter().position(|entry| entry.effect == EffectKind::Tool).unwrap();
+    assert_eq!(entries[begun].phase, Phase::Started);
+    let past = Batch { entries: entries[..=begun].to_vec(), ..Batch::default() };
+    let new = NewRun {
+        id: RunId::mint(),
+        workflow: record.workflow,
+        version: record.version,
+        input: record.input,
+        outline: record.outline,
+        launch: record.launch,
+        seed: record.seed,
+        forked_from: None,
+        past,
+    };
+    let lease = home.store.create(new).await.unwrap();
+    home.store.release(&lease);
+    let waits = home.resume(made.clone(), &lease.run).await;
+    assert_eq!(waits.status, RunStatus::Suspended, "{:?}", waits.error);
+    home.answer(&lease.run, Answer::choose("done")).await;
+    lease.run
+}
+
+#[tokio::test]
+async fn a_result_that_is_lost_is_no_result_and_a_fork_says_what_it_was() {
+    for (kind, config, key, left) in [
+        ("gate", json!({"commands": ["v1"]}), "gate_result", "pass"),
+        ("tool", json!({"tool": "bash", "arguments": {"command": "v1"}, "output_key": "v"}), "v", "v2"),
+        ("context", json!({"commands": [{"command": "v1", "state_key": "v"}]}), "v", "v2"),
+    ] {
+        let home = Home::new().tool(super::nodes::careful_shell());
+        let made = graph(json!([{"id": "n", "type": kind, "config": config}]), &[]);
+        let whole = home.run(made.clone(), json!({})).await;
+        let killed = killed_in_a_call(&home, &made, &whole.run).await;
+        for _ in 0..2 {
+            let failed = home.resume(made.clone(), &killed).await;
+            let error = failed.error.expect("the sentence about it is no result");
+            let lost = error.downcast_ref::<LostResult>().unwrap();
+            assert_eq!((&*lost.tool, lost.path.as_str()), ("bash", "test/n/bash"));
+        }
+        let entries = home.store.entries(&killed, 1, usize::MAX).await.unwrap();
+        let ended = |entry: &&Entry| entry.effect == EffectKind::Tool && entry.phase == Phase::Finished;
+        let at = entries.iter().find(ended).unwrap().seq;
+        let fork = Fork::new(killed, at).with_outcome(json!({"content": "v2"}));
+        let fork = fork.create(&home.store).await.unwrap();
+        let board = home.resume(made, &fork).await.completed().unwrap();
+        assert_eq!(board.text(key), left, "{kind}");
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::javascript::TOO_MUCH;
 use crate::Board;
 use crate::board::DEEPEST;
+use crate::run::Rules;
 
 /// The greatest whole number below which JavaScript has all others.
 const MOST: u64 = (1 << 53) - 1;
@@ -16,13 +17,19 @@ const MOST: u64 = (1 << 53) - 1;
 pub(super) struct Given {
     pub(super) vars: Board,
     pub(super) config: Value,
+    pub(super) rules: Rules,
+    /// Whether it is run for an item, and may say what comes of it.
+    pub(super) iterates: bool,
 }
 
 impl Given {
     /// What every script is told: which variables there are, and its configuration.
     pub(super) fn announced(&self) -> String {
         let names: Vec<&str> = self.vars.vars().map(|(name, _)| name).collect();
-        json_text(&json!({"names": names, "config": self.config, "deepest": DEEPEST, "tooMuch": TOO_MUCH}))
+        json_text(&json!({
+            "names": names, "config": self.config, "deepest": DEEPEST, "tooMuch": TOO_MUCH, "iterates": self.iterates,
+            "earlier": self.rules < Rules::Current,
+        }))
     }
 
     /// A variable as JSON.

@@ -76,14 +76,19 @@ const FRAME: &str = r#"(function (source, input, give) {
         name = String(name);
         return set.has(name) ? set.get(name) : has(name) ? asked(name) : null;
     };
+    const allowed = (name) => {
+        if (name[0] !== "_" || name[1] !== "_" || given.earlier || (given.iterates && name === "__iteration_result")) { return; }
+        throw new TypeError(`\`${name}\` cannot be written: names that begin with \`__\` belong to the engine; choose another name`);
+    };
     const board = {
         getVar,
-        setVar: (name, value) => { set.set(String(name), value === undefined ? null : value); removed.delete(String(name)); },
+        setVar: (name, value) => { allowed(String(name)); set.set(String(name), value === undefined ? null : value); removed.delete(String(name)); },
         hasVar: (name) => has(String(name)),
-        deleteVar: (name) => { set.delete(String(name)); removed.add(String(name)); },
+        deleteVar: (name) => { allowed(String(name)); set.delete(String(name)); removed.add(String(name)); },
         getVars: () => {
             const all = new Set([...names, ...set.keys()]);
-            return parse(stringify(fromEntries(from(all).filter(has).map((name) => [name, getVar(name)]))));
+            const vars = fromEntries(from(all).filter(has).map((name) => [name, getVar(name)]));
+            return given.earlier ? parse(stringify(vars)) : vars;
         },
     };
     // What was given and changed where it is was written too.
