@@ -242,5 +242,7 @@ fn a_node_that_was_ended_before_it_called_anything_is_shown_with_what_ended_it()
     let done = place.convoke(&[&RUN[..], &["-m", "scripted/slow.toml"]].concat());
     assert_eq!(stdout(&done), "done\n", "{}", stderr(&done));
     let shown = stdout(&place.convoke(&["show", "flow"]));
-    assert!(shown.contains("flow/slow ended: `fast` was done first"), "{shown}");
+    // On a busy machine it may have asked already.
+    let slow = shown.lines().find(|line| line.contains("ended: `fast` was done first"));
+    assert!(slow.is_some_and(|line| line.contains("slow")), "{shown}");
 }
