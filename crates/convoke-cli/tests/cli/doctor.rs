@@ -67,7 +67,9 @@ fn a_file_of_prices_is_read_before_a_run_needs_it() {
 #[test]
 fn a_model_that_cannot_be_had_is_not_approved_of() {
     let place = Place::empty();
-    for (model, missing) in [("claude-sonnet-5-5", "ANTHROPIC_API_KEY"), ("compatible/x", "base URL")] {
+    for (model, missing) in
+        [("claude-sonnet-5-5", "ANTHROPIC_API_KEY"), ("compatible/x", "services.compatible.base_url")]
+    {
         let output = place.convoke_with(&["doctor", "-m", model], &[NOBODY]);
         let told = String::from_utf8(output.stderr.clone()).unwrap();
         assert_eq!(output.status.code(), Some(1), "{told}");
