@@ -483,8 +483,7 @@ impl Scope {
         };
         let about = about(&**tool, call);
         // Interceptors may say it in other words.
-        let in_doubt = tool.spec().repeat == Repeat::Never
-            && outcome.as_ref().is_err_and(|failure| leaves_doubt(failure));
+        let in_doubt = tool.spec().repeat == Repeat::Never && outcome.as_ref().is_err_and(leaves_doubt);
         let (outcome, labels) = effect.judged(&about, outcome).await;
         let attached = Attachments { labels, ..Attachments::default() };
         let mut outcome = match outcome {
