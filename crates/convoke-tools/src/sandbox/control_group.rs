@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 use std::{fmt, fs};
 
@@ -25,7 +25,10 @@ const NAME: &str = "convoke-";
 /// How old a group must be that does not say who made it: older versions did not.
 const OLD: Duration = Duration::from_secs(3600);
 
-/// A control group. Dropped, it is removed; everything in it must have ended by then.
+/// Groups that could not be removed yet, because somebody else had not waited for what had ended in them.
+static LEFT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A control group. Dropped, it is removed, or with a later one; everything in it must have ended by then.
 #[derive(Debug)]
 pub(super) struct ControlGroup {
     path: PathBuf,
@@ -42,6 +45,7 @@ impl ControlGroup {
         let places = places(&own);
         static SWEPT: Once = Once::new();
         SWEPT.call_once(|| places.iter().for_each(|place| sweep(place)));
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).retain(|left| !is_removed(left));
         places.into_iter().filter_map(|place| Self::make_at(&place, limits, mark)).collect()
     }
 
@@ -109,12 +113,18 @@ impl Drop for ControlGroup {
     fn drop(&mut self) {
         // What has just been killed is in it until it has been waited for, by whoever inherited it.
         for _ in 0..100 {
-            if fs::remove_dir(&self.path).is_ok() || !self.path.exists() {
+            if is_removed(&self.path) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(2));
         }
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.path));
     }
+}
+
+/// Removes a group, if nothing is in it any more.
+fn is_removed(path: &Path) -> bool {
+    fs::remove_dir(path).is_ok() || !path.exists()
 }
 
 /// Takes away the groups of processes that were killed. The kernel removes only what has no processes in it.
