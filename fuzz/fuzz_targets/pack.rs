@@ -2,7 +2,7 @@
 //! written out and read again.
 #![no_main]
 
-use convoke_machine::pack::{Moment, looks_like_a_pack, outline, read};
+use convoke_machine::pack::{Moment, looks_like_a_pack, outline, read, to_diagram};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
     let _ = (
         outline::to_text(&pack),
         outline::to_json(&pack),
-        outline::to_diagram(&pack, None).map(|drawn| (drawn.to_mermaid(), drawn.to_svg())),
+        to_diagram(&pack, None).map(|drawn| (drawn.to_mermaid(), drawn.to_svg())),
         pack.agent_cards(),
     );
     for prompt in pack.prompts().values() {
@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
             let _ = prompt.system("m", &bound, &Moment::default());
         }
         for validator in &prompt.validators {
-            let _ = validator.judge(text);
+            let _ = validator.instead_of(text);
         }
     }
     let written = serde_json::to_string(pack.document()).expect("a document is JSON");
