@@ -127,6 +127,20 @@ async fn a_call_that_failed_the_run_is_made_again_when_the_run_is_resumed_and_no
     }
 }
 
+#[tokio::test]
+async fn a_call_that_failed_a_run_of_one_step_is_made_again_when_the_run_is_resumed() {
+    for is_fatal in [false, true] {
+        let (home, tool) = (Home::new(echo()), FailsOnce::new(is_fatal));
+        let tools = Toolset::new().with(tool.clone()).unwrap();
+        let pays = ToolStep::new("pay", &tools, "pay", |_: &Trail| Ok::<_, Error>(json!({"to": "ann"})));
+        let workflow = Workflow::new(pays.discard());
+        let failed = home.start(&workflow, Trail::default()).await;
+        assert_eq!(failed.status, RunStatus::Failed);
+        home.resume(&workflow, &failed.run).await.completed().unwrap();
+        assert_eq!(tool.1.load(Ordering::Relaxed), 2);
+    }
+}
+
 /// A tool's failure is something to read, for whoever goes on by it.
 #[tokio::test]
 async fn a_call_that_failed_and_that_the_step_coped_with_is_not_made_again() {

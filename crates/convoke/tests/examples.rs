@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Once;
 
-/// Cargo builds examples with the tests, except when it is asked for these tests only; so it is asked for them here.
+/// Cargo builds examples with the tests, except when it is asked for these tests only; so it is asked for them here, in the way of
+/// `scripts/test`, which leaves nothing to build then.
 fn program(name: &str) -> PathBuf {
     static BUILD: Once = Once::new();
     BUILD.call_once(|| {
-        let build = ["build", "--quiet", "-p", "convoke", "--examples"];
-        let features: &[&str] = if cfg!(feature = "host") { &["--features", "host"] } else { &[] };
+        let build = ["build", "--quiet", "--locked", "--workspace", "--examples"];
+        let features = ["--features", "convoke-store/contract,convoke/host"];
         let built = Command::new(env!("CARGO")).args(build).args(features).status();
         assert!(built.expect("cargo is there").success(), "the examples build");
     });

@@ -21,6 +21,8 @@ pub struct StepError {
     pub path: Path,
     /// Whether the run's failure policy has had its say already.
     pub judged: bool,
+    /// What had failed as well before it could be cancelled, as in [`BranchErrors::beside`].
+    pub beside: Vec<BranchFailure>,
     /// Why it failed.
     pub source: Error,
 }

@@ -282,7 +282,17 @@ impl Error {
     /// Says in which child step this happened.
     #[must_use]
     pub fn in_step(self, name: &str, path: &Path) -> Self {
-        Self::Step(Box::new(StepError { step: name.into(), path: path.clone(), judged: true, source: self }))
+        let (step, path, beside) = (name.into(), path.clone(), Vec::new());
+        Self::Step(Box::new(StepError { step, path, judged: true, beside, source: self }))
+    }
+
+    /// Adds to the failure of a step what had [failed beside it](StepError::beside).
+    #[must_use]
+    pub fn failed_beside(mut self, others: Vec<BranchFailure>) -> Self {
+        if let Self::Step(step) = &mut self {
+            step.beside.extend(others);
+        }
+        self
     }
 
     /// The paths of the innermost steps that failed, for whoever wants to try just those again.
@@ -314,15 +324,26 @@ impl Error {
         visit: &mut impl FnMut(Option<&'a Path>, &'a Self),
     ) {
         match self {
-            Self::Step(step) => step.source.visit_roots(with_beside, Some(&step.path), visit),
+            Self::Step(step) => {
+                step.source.visit_roots(with_beside, Some(&step.path), visit);
+                visit_branches(with_beside, step.beside.iter().filter(|_| with_beside), visit);
+            }
             Self::Branches(branches) if !branches.failures.is_empty() => {
                 let beside = branches.beside.iter().filter(|_| with_beside);
-                for failure in branches.failures.iter().chain(beside) {
-                    failure.error.visit_roots(with_beside, Some(&failure.path), visit);
-                }
+                visit_branches(with_beside, branches.failures.iter().chain(beside), visit);
             }
             root => visit(nearest, root),
         }
+    }
+}
+
+fn visit_branches<'a>(
+    with_beside: bool,
+    failures: impl Iterator<Item = &'a BranchFailure>,
+    visit: &mut impl FnMut(Option<&'a Path>, &'a Error),
+) {
+    for failure in failures {
+        failure.error.visit_roots(with_beside, Some(&failure.path), visit);
     }
 }
 

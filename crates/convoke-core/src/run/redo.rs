@@ -43,8 +43,8 @@ pub(super) fn stored_outcome(
             let is_of_effect = root.downcast_ref::<RecordedError>().is_some()
                 || stated.is_some_and(CategorisedError::is_of_effect);
             let is_of_step = stated.is_some_and(CategorisedError::is_of_step);
-            stored.by_effects.extend(failed_at.filter(|_| is_of_effect).cloned());
             let here = || failed_at.cloned().unwrap_or_else(|| Path::from(""));
+            stored.by_effects.extend(is_of_effect.then(here));
             stored.by_themselves.extend(is_of_step.then(here));
         });
         if stored.failed_at.is_empty() {

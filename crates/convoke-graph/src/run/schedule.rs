@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use convoke_core::{Canceller, Error, EventKind, Scope, SharedStep, StepNote};
+use convoke_core::{BranchFailure, Canceller, Error, EventKind, Scope, SharedStep, StepNote};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -156,10 +156,10 @@ impl<'a> Schedule<'a> {
             let reason = "another branch of the graph failed";
             let cancellers = self.active.values().filter_map(|active| active.canceller.as_ref());
             cancellers.for_each(|canceller| canceller.cancel(reason));
-            while self.running.join_next().await.is_some() {}
+            let beside = self.failed_beside().await;
             self.tell_end(Some(reason)).await;
             *board = self.base;
-            return Err(failure);
+            return Err(failure.failed_beside(beside));
         }
         if let Some(stop) = self.stop() {
             if matches!(stop.root(), Error::Cancelled(_) | Error::TimedOut(_)) {
@@ -173,6 +173,20 @@ impl<'a> Schedule<'a> {
         self.tell_end(merged.as_ref().err().map(|conflict| conflict.to_string()).as_deref()).await;
         *board = merged?.map_or_else(|| self.base.clone(), |token| token.board);
         Ok(())
+    }
+
+    /// Waits for all that still runs, and gives what of it had failed before it was cancelled.
+    async fn failed_beside(&mut self) -> Vec<BranchFailure> {
+        let mut failed = Vec::new();
+        while let Some(joined) = self.running.join_next().await {
+            let Ok((node, Finished { result: Err(error), .. })) = joined else { continue };
+            let Some(ActiveNode { scope, left_out: None, .. }) = self.active.get(&node) else { continue };
+            if !error.passes(scope.path()) {
+                let branch = self.graph.compiled.nodes[node].definition.id.as_str().into();
+                failed.push(BranchFailure { branch, path: scope.path().clone(), error });
+            }
+        }
+        failed
     }
 
     /// Tells what becomes of the branches that are still open.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use convoke_core::{Error, Message, Part, RunStatus, ToolCall, Usage};
+use convoke_core::{Error, Message, ModelError, Part, RunStatus, ToolCall, Usage};
 use convoke_graph::{INTERRUPTED_NODE, MergeConflict};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Value, json};
@@ -449,4 +449,28 @@ async fn flowcraft_072_the_same_stop_has_the_same_status_alone_and_in_a_branch()
         let home = Home::new().node("slow", |_| Box::pin(std::future::pending()));
         assert_eq!(home.run(made, json!({})).await.status, RunStatus::TimedOut);
     }
+}
+
+#[tokio::test]
+async fn one_resume_runs_all_nodes_anew_that_failed_side_by_side() {
+    let asks = |id: &str| json!({"id": id, "type": "llm", "config": {"prompt": id, "output_key": id}});
+    let forked = |ids: [Value; 2], edges: [(&str, &str); 2]| {
+        let [one, other] = ids;
+        graph(json!([passes("start"), one, other]), &edges)
+    };
+    let within = json!({"id": "within", "type": "graph", "config": {"graph": "inner"}});
+    let mut made = forked([asks("a"), within], [("start", "a"), ("start", "within")]);
+    made["graphs"] = json!({"inner": forked([asks("b"), asks("c")], [("start", "b"), ("start", "c")])});
+    let mut model = ScriptedModel::builder();
+    for id in ["a", "b", "c"] {
+        let replies = [Reply::error(ModelError::of_status(500, "down")), Reply::text("fine")];
+        model = model.when(Match::last_equals(id), replies);
+    }
+    let home = Home::with_model(model.build());
+    let failed = home.run(made.clone(), json!({})).await;
+    assert_eq!((failed.status, home.model.calls()), (RunStatus::Failed, 3));
+    let error = failed.error.unwrap();
+    assert_eq!(error.failed_paths().len(), 1, "one ended the graph: {error}");
+    home.resume(made, &failed.run).await.completed().unwrap();
+    assert_eq!(home.model.calls(), 6);
 }
