@@ -380,7 +380,7 @@ pub(crate) struct Inspect {
     /// As what to show it; `--json` is the same as `--format json`.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: OutlineFormat,
-    /// Write the diagram to this file instead of printing it.
+    /// Write the diagram to this file instead of printing it; `-` prints it.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Where skills are kept that the file names without a path.
@@ -459,7 +459,7 @@ pub(crate) struct Show {
     /// As what to show it; a diagram has what happened in it. `--json` is the same as `--format json`.
     #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with_all = ["state", "full"])]
     pub(crate) format: OutlineFormat,
-    /// Write the diagram to this file instead of printing it.
+    /// Write the diagram to this file instead of printing it; `-` prints it.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use convoke_config::{NewFile, replace_file};
+use convoke_config::{NewFile, is_stream, replace_file};
 use convoke_host::is_standard_input;
 use convoke_text::read_bounded;
 
@@ -45,6 +45,11 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
+/// Checks whether what is written to this file is to be printed.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
 /// Writes a file so that there is always a whole one: the old or the new.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     replace_file(path, text.as_bytes(), NewFile::Private).map_err(|error| {
@@ -55,6 +60,9 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Refuses a place that no file could be written to, before work is done whose result belongs there.
 pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
+    if is_stream(path) {
+        return Ok(());
+    }
     let refused = |why: String| Err(Failure::failed(format!("{} cannot be written: {why}", path.display())));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {

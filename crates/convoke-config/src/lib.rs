@@ -67,7 +67,7 @@ pub use open::{OpenError, connect};
 pub use origin::{FileScope, Origin};
 pub use problem::{Help, Problem, Problems, Severity, Style};
 pub use project::{Project, STORE};
-pub use replace::{NewFile, NotReplaced, replace_file, replace_own_file};
+pub use replace::{NewFile, NotReplaced, is_stream, replace_file, replace_own_file};
 pub use section::{
     Local, Log, LogFormat, LogLevel, McpServer, McpTransport, Profile, Supervision, Supervisor, Telemetry,
     TelemetryError, UnknownProfile, UntrustedServer, Workspace,

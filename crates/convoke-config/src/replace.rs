@@ -16,11 +16,22 @@ pub enum NewFile {
     Usual,
 }
 
-/// Writes a file, or replaces it. If the path is a link, what it leads to is replaced.
+/// Checks whether this is no file that could be replaced, but a device, a pipe, or what this process has open: it is written to as it is.
+#[must_use]
+pub fn is_stream(path: &Path) -> bool {
+    let is_open =
+        ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|open| path.starts_with(open));
+    is_open || path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
+/// Writes a file, or replaces it. If the path is a link, what it leads to is replaced. A [stream](is_stream) is written to.
 ///
 /// # Errors
 /// If it cannot be written; then it is as it was.
 pub fn replace_file(path: &Path, bytes: &[u8], new: NewFile) -> Result<()> {
+    if is_stream(path) {
+        return File::options().append(true).open(path)?.write_all(bytes);
+    }
     let path = if path.exists() { path.canonicalize()? } else { path.to_owned() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
@@ -68,6 +79,9 @@ pub fn replace_own_file(
     if !folder.is_dir() {
         return Err(NotReplaced::NoFolder(folder.to_owned()));
     }
+    if is_stream(path) {
+        return replace_file(path, bytes, NewFile::Usual).map_err(NotReplaced::Failed);
+    }
     match File::open(path) {
         Ok(file) => {
             let mut beginning = Vec::new();
@@ -103,6 +117,26 @@ mod tests {
         replace_file(&folder.path().join("link"), b"b", NewFile::Usual).unwrap();
         assert_eq!((mode("own"), std::fs::read(folder.path().join("own")).unwrap()), (0o640, b"b".to_vec()));
         assert!(folder.path().join("link").is_symlink());
+    }
+
+    #[test]
+    fn a_pipe_is_written_to_and_stays_one() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let read = || {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || std::fs::read(pipe).unwrap())
+        };
+        let reader = read();
+        replace_file(&pipe, b"one", NewFile::Usual).unwrap();
+        assert_eq!(reader.join().unwrap(), b"one");
+        let reader = read();
+        assert!(replace_own_file(&pipe, b"other", |_| false).is_ok());
+        assert_eq!(reader.join().unwrap(), b"other");
+        assert!(pipe.metadata().unwrap().file_type().is_fifo());
+        assert!(is_stream(Path::new("/dev/null")) && is_stream(Path::new("/dev/stdout")));
     }
 
     #[test]

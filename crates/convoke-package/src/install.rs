@@ -16,12 +16,17 @@ use crate::trust::{TrustStore, Verification};
 /// file of a package is hidden, so that none can stand in its place.
 pub(crate) const CONCERN: &str = ".concern";
 
+/// Beside the files of a package that somebody vouched for: the fingerprint of their key, which may not be trusted for ever.
+pub(crate) const SIGNER: &str = ".signer";
+
 /// Options of installing a package.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct InstallOptions {
     /// Who is trusted.
     pub trust: TrustStore,
+    /// Whether they are trusted for this package alone. Of what others signed it is noted once they are trusted no longer.
+    pub trust_is_given_once: bool,
     /// Install a package that is not signed, or signed with a key nobody knows, all the same. One whose signature is wrong
     /// is never installed.
     pub allow_unsigned: bool,
@@ -83,8 +88,12 @@ impl Package {
         if options.dry_run {
             self.list()?;
         } else {
-            let concern = (!verification.is_verified()).then(|| refusal(&verification));
-            self.place(&path, exists, concern.as_deref())?;
+            let said = match &verification {
+                Verification::Verified { .. } if options.trust_is_given_once => None,
+                Verification::Verified { key, .. } => Some((SIGNER, key.to_string())),
+                other => Some((CONCERN, refusal(other))),
+            };
+            self.place(&path, exists, said)?;
         }
         let dependencies = manifest.dependencies.iter();
         Ok(InstalledPackage {
@@ -109,15 +118,15 @@ impl Package {
         self.place(folder, false, None)
     }
 
-    /// Unpacks it; what there is to be said against it is put beside its files.
-    fn place(&self, path: &Path, exists: bool, concern: Option<&str>) -> Result<(), PackageError> {
+    /// Unpacks it; what there is to be said of it is put beside its files, under this name.
+    fn place(&self, path: &Path, exists: bool, said: Option<(&str, String)>) -> Result<(), PackageError> {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(PackageError::files("made", parent))?;
         let staging = Staging::new(parent)?;
         self.unpack(&staging.path)?;
-        if let Some(concern) = concern {
-            let file = staging.path.join(CONCERN);
-            fs::write(&file, concern).map_err(PackageError::files("written", &file))?;
+        if let Some((name, text)) = said {
+            let file = staging.path.join(name);
+            fs::write(&file, text).map_err(PackageError::files("written", &file))?;
         }
         if exists {
             let old = Staging::reserve(parent)?;

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::error::PackageError;
-use crate::install::CONCERN;
+use crate::install::{CONCERN, SIGNER};
+use crate::trust::TrustStore;
 
 /// An installed version of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,10 +59,16 @@ pub fn versions(
 }
 
 impl InstalledVersion {
-    /// Returns the concern that was noted on installing, if nobody vouched for it.
+    /// Returns what there is to be said against it: nobody vouched for it when it was installed, or who did is trusted no longer.
     #[must_use]
-    pub fn concern(&self) -> Option<String> {
-        fs::read_to_string(self.path.join(CONCERN)).ok()
+    pub fn concern(&self, trust: &TrustStore) -> Option<String> {
+        let said = |name: &str| fs::read_to_string(self.path.join(name)).ok();
+        let lost = |signer: &String| !trust.iter().any(|(_, key)| key.fingerprint().to_string() == *signer);
+        let noted = said(CONCERN).map(|concern| format!("{concern} (when it was installed)"));
+        noted.or_else(|| {
+            let signer = said(SIGNER).filter(lost)?;
+            Some(format!("the package is signed with the key {signer}, which is not trusted here any more"))
+        })
     }
 
     /// Deletes it, and the folder of its name if no other version is in it.

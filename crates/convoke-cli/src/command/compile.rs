@@ -9,7 +9,8 @@ use crate::files;
 use crate::terminal::{Output, Rich, Tone};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Compile, output: &mut Output) -> Result<(), Failure> {
-    wanted.output.as_deref().map(files::check_place).transpose()?;
+    let path = wanted.output.as_deref().filter(|path| !files::is_standard_output(path));
+    path.map(files::check_place).transpose()?;
     let compiled = compile_pack(&wanted.file)?;
     output.notes(&compiled.left_out);
     tell(&compiled.source, &compiled.diagnostics, output);
@@ -17,7 +18,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Compile, output: &mut Output) 
         let problems = counted(compiled.diagnostics.errors(), compiled.diagnostics.warnings());
         return Err(Failure::failed(format!("no pack was written: {problems}")));
     }
-    let Some(path) = &wanted.output else { return output.block(compiled.source.text()) };
+    let Some(path) = path else { return output.block(compiled.source.text()) };
     if compiled.is_made_of(path) {
         let path = path.display();
         return Err(Failure::usage(format!("{path} is what the pack is made of: it would be written over"))

@@ -18,7 +18,9 @@ pub(super) fn draw(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let drawn = if format == OutlineFormat::Svg { diagram.to_svg() } else { diagram.to_mermaid() };
-    let Some(file) = file else { return lines(&drawn, output) };
+    let Some(file) = file.filter(|file| !files::is_standard_output(file)) else {
+        return lines(&drawn, output);
+    };
     files::replace(file, &drawn)?;
     let place = one_line(&file.display().to_string());
     output.line(&Rich::new(Tone::Good, "✓ Written").with(Tone::Plain, format!(" {place}")))

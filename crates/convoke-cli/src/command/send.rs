@@ -1,7 +1,7 @@
 //! `convoke send`
 
-use convoke_core::StoreError;
 use convoke_core::store::{Mail, NewMail};
+use convoke_core::{RunStatus, StoreError};
 use convoke_history::History;
 use convoke_host::HostError;
 use convoke_host::store::{check_mail, meant_channel, result_key, send, untaken_mail};
@@ -14,10 +14,15 @@ use crate::session::Session;
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(), Failure> {
     let payload = payload(arguments)?;
     let record = session.find(&arguments.run).await?;
-    if convoke_host::is_cancelled_for_good(&record) {
-        return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
-    }
     let history = History::load(&*session.store, &record.id).await?;
+    let ended = match record.status {
+        RunStatus::Halted => Some("halted"),
+        _ => convoke_host::is_cancelled_for_good(&record).then_some("cancelled for good"),
+    };
+    if let Some(ended) = ended {
+        let refused = Failure::failed(format!("run `{}` was {ended}: nothing was sent", record.id));
+        return Err(session.fork_instead(&history).into_iter().fold(refused, Failure::hint));
+    }
     let channel = meant_channel(&history, &arguments.channel, &payload);
     let mut sent = untaken_mail(&*session.store, &history, channel).await?;
     if let Some(key) = &arguments.key {

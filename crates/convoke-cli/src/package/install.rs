@@ -21,6 +21,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
     };
     let mut options = InstallOptions::default();
     options.trust = super::trust(wanted.key.as_deref())?;
+    options.trust_is_given_once = wanted.key.is_some();
     options.allow_unsigned = wanted.allow_unsigned;
     options.replace = wanted.force;
     options.dry_run = wanted.dry_run;

@@ -1,6 +1,7 @@
 //! `convoke packages`, `convoke uninstall`, and installed packages that are named like files.
 
-use convoke_host::{FailureReport, installed_packages, other_versions, package_named};
+use convoke_config::Environment;
+use convoke_host::{FailureReport, installed_packages, other_versions, package_named, trust_store};
 use serde_json::json;
 
 use super::arguments::Uninstall;
@@ -59,9 +60,11 @@ pub(crate) fn name_files(command: &mut Command, output: &mut Output) {
     };
     // Whoever has no home has no packages; then there is no such file, which is said where it is read.
     let Ok(home) = home() else { return };
+    // That keys cannot be read is said where the file is.
+    let trust = trust_store(&Environment::process()).unwrap_or_default();
     for path in files {
         if let Some(newest) = package_named(&home, path) {
-            if let Some(concern) = newest.concern() {
+            if let Some(concern) = newest.concern(&trust) {
                 output.note(&format!("{} {}: {concern}", newest.name, newest.version));
             }
             *path = newest.path.join("Agentfile");

@@ -319,6 +319,21 @@ fn a_package_that_nobody_vouches_for_is_said_to_be_one_whenever_it_is_used() {
 }
 
 #[test]
+fn a_key_that_is_trusted_no_longer_is_noted_of_what_was_installed_with_it() {
+    let packing = Packing::new();
+    packing.does(&["trust", "ada.pub", "--as", "ada"]);
+    packing.does(&["pack", "plan", "-o", "plan.agent", "--key", "ada.key"]);
+    packing.does(&["install", "plan.agent"]);
+    let told = || stderr(&packing.convoke(&["validate", "plan@0.0.0"]));
+    assert_eq!(told(), "");
+    std::fs::remove_file(packing.place.path().join("home/.config/convoke/trusted/ada.pub")).unwrap();
+    assert!(told().contains("which is not trusted here any more"), "{}", told());
+    packing.does(&["install", "plan.agent", "--force", "--allow-unsigned"]);
+    packing.does(&["trust", "ada.pub", "--as", "ada"]);
+    assert!(told().contains("not trusted here (when it was installed)"), "{}", told());
+}
+
+#[test]
 fn a_package_that_is_not_installed_is_answered_with_what_is() {
     let packing = Packing::new();
     packing.does(&["pack", "plan", "-o", "plan.agent", "--version", "1.0.0"]);

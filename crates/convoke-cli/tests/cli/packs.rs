@@ -199,6 +199,10 @@ fn a_conversation_over_a_pack_goes_on_in_other_processes_and_waits_for_an_event(
     assert!(written.status.success(), "{}", stderr(&written));
     let svg = std::fs::read_to_string(place.path().join("desk.svg")).unwrap();
     assert_eq!(svg.matches("dg-taken-end)").count(), 5, "{svg}");
+    for printed in ["-", "/dev/stdout"] {
+        let printed = place.convoke(&["show", "desk", "--format", "svg", "-o", printed]);
+        assert_eq!(stdout(&printed), svg, "{}", stderr(&printed));
+    }
     let page = stdout(&place.convoke(&["replay", "desk", "--html", "-"]));
     assert!(page.contains("<img src=\"data:image/svg+xml;base64,"), "{page}");
     let refused = place.convoke(&["show", "desk", "-o", "desk.txt"]);

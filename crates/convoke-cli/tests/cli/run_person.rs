@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::place::{Place, stderr, stdout};
+use crate::place::{Place, stderr, stdout, wait};
 use crate::workshop::{AGENTFILE, RESULT, RUN, document, steady, workshop};
 
 #[test]
@@ -19,6 +19,18 @@ fn a_run_that_needs_a_person_and_finds_none_suspends_and_says_how_to_answer() {
     assert_snapshot!("run_resume", steady(&place.seen(&["resume"])));
     let done = place.convoke(&["resume", "letter-1"]);
     assert_eq!(stdout(&done), format!("{RESULT}\n"), "what is completed gives its result again");
+}
+
+#[test]
+fn nobody_is_said_to_attend_to_a_fork_before_it_was_resumed() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let run = "letter-1".parse().unwrap();
+    let asked = wait(place.store().entries(&run, 1, usize::MAX)).unwrap().last().unwrap().seq;
+    let forked = place.convoke(&["fork", "letter-1", "--at", &asked.to_string(), "--id", "again"]);
+    assert!(forked.status.success(), "{}", stderr(&forked));
+    let told = stderr(&place.convoke(&["answer", "again", "--approve"]));
+    assert!(told.contains("`convoke resume again`") && !told.contains("attend"), "{told}");
 }
 
 #[test]

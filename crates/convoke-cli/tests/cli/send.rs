@@ -1,7 +1,7 @@
 //! `convoke send`
 
-use convoke_core::Timestamp;
 use convoke_core::store::{AwaitedChannel, WaitConditions};
+use convoke_core::{RunStatus, Timestamp};
 use serde_json::{Value, json};
 
 use crate::journal::Run;
@@ -104,6 +104,10 @@ fn what_cannot_be_sent_is_refused_with_what_to_do() {
         "{}",
         stderr(&output)
     );
+    let halted = Run::new("order-1", "orders").ends(RunStatus::Halted, json!({"error": "halted: no"}));
+    let output = Place::with([halted]).convoke(&["send", "order-1", "letters", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("was halted: nothing was sent"), "{}", stderr(&output));
 }
 
 #[test]

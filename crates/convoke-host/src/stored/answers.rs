@@ -99,7 +99,9 @@ impl StoredRuns {
             Some(holder) => format!("{holder} goes on with it"),
             None => {
                 let needs_nobody = |kept: Manifest| kept.policy.is_none() && kept.secret_options().is_empty();
-                let attended = match Manifest::of(record).is_some_and(needs_nobody) {
+                // A fork waits for somebody who says with what it goes on.
+                let is_new_fork = record.forked_from.is_some() && record.epoch <= 1;
+                let attended = match Manifest::of(record).is_some_and(needs_nobody) && !is_new_fork {
                     true => "; a `convoke attend` does so by itself",
                     false => "",
                 };

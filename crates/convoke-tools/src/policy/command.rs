@@ -5,8 +5,8 @@
 //!
 //! - **to allow**, the arguments must begin with exactly these words; with a last word `$` they must be these and no more;
 //! - **to ask or deny**, options may stand anywhere, be written together (`-fr` has `-r` and `-f` in it) or be cut short
-//!   (`--recurs`), words that may be the value of an option are skipped (`git -C x push` is a push), and `.` is every way to
-//!   name all files.
+//!   (`--recurs`), words that may be the value of an option are skipped (`git -C x push` is a push), as are variables, tool chains
+//!   (`cargo +nightly publish`) and, of programs that make several things, what else is made; and `.` is every way to name all files.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -15,6 +15,10 @@ use super::shell::{SimpleCommand, Word, base};
 /// Folders whose programs are what their names say.
 const SYSTEM: &[&str] =
     &["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
+
+/// Programs whose words are what is to be made, in any order.
+const MAKERS: &[&str] =
+    &["make", "gmake", "ninja", "just", "rake", "ant", "mvn", "mvnw", "gradle", "gradlew", "scons"];
 
 #[derive(Debug, Clone)]
 pub(super) struct CommandPattern {
@@ -119,10 +123,12 @@ impl CommandPattern {
     pub(super) fn catches(&self, words: &[Word]) -> bool {
         let Some((program, arguments)) = words.split_first() else { return false };
         let is_program = |program: &str| self.program.is(base(program)) || self.program.is(program);
-        program.fixed().is_some_and(is_program) && self.catches_words(arguments)
+        program.fixed().is_some_and(|program| {
+            is_program(program) && self.catches_words(arguments, MAKERS.contains(&base(program)))
+        })
     }
 
-    fn catches_words(&self, arguments: &[Word]) -> bool {
+    fn catches_words(&self, arguments: &[Word], is_maker: bool) -> bool {
         let options = self.words.iter().filter_map(Text::option);
         if !options.into_iter().all(|option| has_option(option, arguments)) {
             return false;
@@ -146,13 +152,21 @@ impl CommandPattern {
                 continue;
             }
             let is_option = argument.known().starts_with('-');
-            if !is_option && !after_option {
+            if !is_option && !after_option && !is_maker && !is_setting(argument.known()) {
                 return false;
             }
             after_option = is_option;
         }
         false
     }
+}
+
+/// Whether a word says how something is done, and not what: `ENV=prod`, `+nightly`.
+fn is_setting(word: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    word.starts_with('+') || word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// Whether a word names all files from here on, or from the top: `.`, `*`, `:/`.

@@ -181,6 +181,16 @@ fn what_cannot_be_undone_is_asked_about_however_it_is_written() {
 }
 
 #[test]
+fn what_is_forbidden_is_found_behind_variables_tool_chains_and_other_targets() {
+    let policy = policy("[commands]\ndeny = [\"make deploy\", \"cargo publish\", \"npm publish\"]\n");
+    let caught =
+        ["make clean deploy", "make ENV=prod deploy", "make -C x all deploy", "cargo +nightly publish"];
+    all(&policy, PolicyOutcome::Deny, &caught);
+    all(&policy, PolicyOutcome::Allow, &["make deployment", "cargo doc publish", "npm view publish"]);
+    all(&Policy::default(), PolicyOutcome::Deny, &["cargo +stable install x"]);
+}
+
+#[test]
 fn options_are_found_together_or_apart_and_not_in_other_words() {
     let policy = policy(
         "[commands]\ndeny = [\"git push --force\", \"tar -xzf\", \"cat -\", \"tool --ab\", \"gcc -o\"]\n",
