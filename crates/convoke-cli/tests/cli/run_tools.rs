@@ -306,8 +306,8 @@ fn a_limit_of_the_policy_is_raised_in_the_policy() {
 #[test]
 fn without_tool_calls_and_an_answer_a_run_has_used_up_its_budget_and_goes_on_with_more() {
     let read = |path: &str| call("read", json!({"path": path}));
-    let place = calling(&[read("a.txt"), read("b.txt"), read("c.txt")]);
-    for file in ["a.txt", "b.txt", "c.txt"] {
+    let place = calling(&[read("a.txt"), read("b.txt"), read("c.txt"), read("d.txt")]);
+    for file in ["a.txt", "b.txt", "c.txt", "d.txt"] {
         place.write(file, file);
     }
     let output = run(&place, &["--budget", "2 tool-calls"]);
