@@ -63,6 +63,7 @@ pub use workflow::{State, Workflow};
 
 use self::carryover::Carryover;
 use self::prepare::seed_of;
+use crate::ask::AnswerTerms;
 use crate::event::{EventFeed, EventKind, EventSender, RunEnd, Sequencer};
 use crate::intercept::InterceptorStack;
 use crate::journal::{RunJournal, totals_with};
@@ -108,6 +109,8 @@ pub(crate) struct Services {
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) around: Option<Arc<InterceptorStack>>,
     pub(crate) settings: Arc<Settings>,
+    /// Who answers questions that do not say it, and until when.
+    pub(crate) answers: AnswerTerms,
     pub(crate) on_doubt: OnDoubt,
     /// How long a run waits for time to pass or mail to come before it is suspended.
     pub(crate) patience: Duration,
