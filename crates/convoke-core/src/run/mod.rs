@@ -69,7 +69,7 @@ use crate::intercept::InterceptorStack;
 use crate::journal::{RunJournal, totals_with};
 use crate::message::Usage;
 use crate::store::{Totals, read_entries_from};
-use crate::{Error, Observer, OnDoubt, Path, Responder, RunId, Settings, Store};
+use crate::{Entry, Error, Observer, OnDoubt, Path, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -223,19 +223,19 @@ impl Run {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).tool_calls += 1;
     }
 
-    /// Counts what the journal says, if it could not be told again to its end before the run was stopped.
-    pub(crate) async fn count_untold(&self) {
-        let Some((journal, first)) =
-            self.journal.as_ref().and_then(|journal| Some((journal, journal.index.first_number()?)))
-        else {
-            return;
-        };
-        if journal.settle().await.is_err() {
-            return;
-        }
-        if let Ok(entries) = read_entries_from(&**journal.store(), &self.id, first).await {
-            *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = totals_with(self.before, &entries);
-        }
+    /// Whether it has not come as far as its journal.
+    fn is_untold(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.index.unused() > 0)
+    }
+
+    /// Counts what the journal says, if it could not be told again to its end before the run ended. Gives its entries.
+    async fn count_untold(&self) -> Option<Vec<Entry>> {
+        let journal = self.journal.as_ref()?;
+        let first = journal.index.first_number()?;
+        journal.settle().await.ok()?;
+        let entries = read_entries_from(&**journal.store(), &self.id, first).await.ok()?;
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = totals_with(self.before, &entries);
+        Some(entries)
     }
 
     pub(crate) fn totals(&self) -> Totals {
