@@ -117,14 +117,30 @@ async fn scarce_tokens_and_money_end_in_an_answer() {
 }
 
 #[tokio::test]
-async fn without_tool_calls_left_the_next_turn_is_the_last() {
-    let diary = Diary::default();
-    let model = eager();
-    let result =
-        within(Limits::default().tool_calls(2), agent(&model).tool(echo("echo", &diary)).build().unwrap())
-            .await;
-    assert_eq!((result.stop, result.turns, diary.entries().len()), (AgentStop::BudgetExhausted, 3, 2));
-    assert_eq!(result.text(), "My best guess.");
+async fn the_turn_after_a_call_that_no_tool_calls_were_left_for_is_the_last() {
+    for (limit, turns) in [(2, 4), (0, 2)] {
+        let (diary, model) = (Diary::default(), eager());
+        let helper = agent(&model).tool(echo("echo", &diary)).build().unwrap();
+        let result = within(Limits::default().tool_calls(limit), helper).await;
+        let made = diary.entries().len() as u64;
+        assert_eq!((result.stop, result.turns, made), (AgentStop::BudgetExhausted, turns, limit));
+        assert_eq!(result.text(), "My best guess.");
+        let (content, is_error) = results(&result).pop().unwrap();
+        assert!(is_error && content.contains(&format!("{limit} of {limit} tool calls")), "{content}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_wants_no_more_called_than_there_are_calls_is_done() {
+    for (limit, turns) in [(1, 2), (0, 1)] {
+        let (diary, model) = (Diary::default(), crate::common::calls_then_done(call("echo", "a")));
+        let content = ScriptedModel::replies(["Done."]);
+        let model = if limit == 0 { content } else { model };
+        let helper = agent(&model).tool(echo("echo", &diary)).build().unwrap();
+        let result = within(Limits::default().tool_calls(limit), helper).await;
+        assert_eq!((result.stop, result.turns), (AgentStop::Complete, turns));
+        assert_eq!((result.limit, diary.entries().len() as u64), (None, limit));
+    }
 }
 
 #[tokio::test]

@@ -568,3 +568,27 @@ async fn a_call_that_was_denied_was_not_made_and_does_not_count_when_the_run_goe
         assert_eq!(calls.count(), 0, "nobody was called");
     }
 }
+
+#[tokio::test]
+async fn what_an_interceptor_asks_is_for_whom_the_runtime_says_and_refused_when_nobody_answers_in_time() {
+    let (home, tool) = (Home::new(echo()), looks());
+    let asks = Meddler {
+        before: |about| match kind(about.request) {
+            "tool" => Verdict::Ask { question: Box::new(Question::approval("May it?")) },
+            _ => Verdict::Allow,
+        },
+        ..Meddler::called("asks")
+    };
+    let time = std::time::Duration::from_millis(50);
+    let runtime = || {
+        let builder = home.builder().interceptor(asks.clone()).answered_by(["ann"]);
+        builder.answered_within(Some(time)).build()
+    };
+    let workflow = one("tool", &tool);
+    let run = runtime().start(&workflow, Trail::default()).await.unwrap().run;
+    home.answer(&run, "May it?", Answer::approve().by("bob")).await;
+    tokio::time::sleep(2 * time).await;
+    let after = runtime().resume(&workflow, run).await.unwrap();
+    assert_eq!(tool.calls(), 0);
+    assert!(after.state.steps[0].contains("nobody answered in time"), "{:?}", after.state.steps);
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::tools::TestTool;
-use crate::common::{Trail, add, at_once, millis};
+use crate::common::{Trail, add, at_once, millis, waits};
 use convoke_core::{
     Answer, BoxFuture, Canceller, Error, EventKind, Fork, Limits, ModelError, ModelRequest, Outcome,
     PendingQuestion, Repeat, Responder, RunStatus, Step, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
@@ -70,6 +70,46 @@ async fn a_call_that_ended_the_run_out_of_time_is_in_doubt_unless_it_may_be_repe
     home.answer(&run, &title, Answer::choose("done")).await;
     assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Completed);
     assert_eq!(never.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_ends_before_it_is_told_again_keeps_what_it_has_come_to_and_used() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(waits("b", 1_000)));
+    let mut ended = home.runtime().start(&workflow, Trail::default()).timeout(millis(100)).await.unwrap();
+    let run = ended.run.clone();
+    for _ in 0..3 {
+        assert_eq!((ended.status, ended.totals.model_calls), (RunStatus::TimedOut, 1));
+        assert_eq!(ended.state.steps, ["a!"]);
+        let record = home.store().run(&run).await.unwrap().unwrap();
+        assert_eq!(record.totals, ended.totals);
+        ended = home.resume(&workflow, &run).await;
+    }
+    let more = home.runtime().resume(&workflow, run).timeout(Duration::MAX).await.unwrap();
+    assert_eq!(
+        (more.totals.model_calls, more.completed().unwrap().steps),
+        (1, vec!["a!".into(), "b".into()])
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_does_not_fit_its_journal_has_used_what_that_says() {
+    let home = Home::new(echo());
+    let workflow = |words: &'static str| {
+        let says = task_boxed("a", move |scope, _: &mut Trail| {
+            Box::pin(async move {
+                let model = scope.default_model()?;
+                scope.model(&model, ModelRequest::new(words), Visibility::Streamed).await.map(drop)
+            })
+        });
+        Workflow::new(Chain::new("main").then(says).then(asks("well?")))
+    };
+    let first = home.start(&workflow("a"), Trail::default()).await;
+    // As if the process had died before the record said anything.
+    let killed = home.with_entries(&first.run, |_| true).await;
+    let unfit = home.resume(&workflow("b"), &killed).await;
+    assert_eq!((unfit.status, unfit.totals), (RunStatus::Failed, first.totals));
+    assert_eq!(home.store().run(&killed).await.unwrap().unwrap().totals, first.totals);
 }
 
 /// A step that takes 60 ms the first time it is run, and no time after that.

@@ -1,6 +1,7 @@
 //! Answers that do not count.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::common::Trail;
 use crate::common::stored::{Home, asks, echo, says};
@@ -70,6 +71,50 @@ async fn somebody_the_question_is_not_for_is_told_so_and_the_run_suspends() {
         assert_eq!(asked.len(), 3);
         assert!(asked[0].is_empty() && asked[1].contains("the question is for ann, carl"), "{asked:?}");
     }
+}
+
+/// Those who may answer the open questions of a run, and how long they have.
+async fn terms(home: &Home, run: &RunId) -> Vec<(Vec<String>, Option<Duration>)> {
+    let open = home.store().questions(Some(run)).await.unwrap().into_iter().map(|pending| pending.question);
+    open.map(|question| (question.audience, question.expiry.map(|expiry| expiry.after))).collect()
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn with_terms(home: &Home) -> Runtime {
+    home.builder().answered_by(["ann"]).answered_within(Some(DAY)).build()
+}
+
+#[tokio::test]
+async fn questions_that_do_not_say_who_answers_and_until_when_are_asked_as_the_runtime_says() {
+    let home = Home::new(echo());
+    for (question, expected) in [
+        (Question::approval("ship?"), (vec!["ann".to_owned()], Some(DAY))),
+        (Question::text("who?").audience(["bob"]), (vec!["bob".to_owned()], Some(DAY))),
+        (Question::confirm("now?").expires_after(2 * DAY), (vec!["ann".to_owned()], Some(2 * DAY))),
+        (Question::text("what next?").turn(), (Vec::new(), None)),
+    ] {
+        let (workflow, title) = (asking(question.clone()), question.title);
+        let run = with_terms(&home).start(&workflow, Trail::default()).await.unwrap().run;
+        assert_eq!(terms(&home, &run).await, [expected], "{title}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_was_asked_before_is_for_whom_it_was_for() {
+    let (home, workflow) = (Home::new(echo()), asking(Question::approval("ship?")));
+    let asked = home.start(&workflow, Trail::default()).await.run;
+    let again = with_terms(&home).resume(&workflow, asked.clone()).await.unwrap();
+    assert_eq!((again.status, terms(&home, &asked).await), (RunStatus::Suspended, vec![(Vec::new(), None)]));
+    home.answer(&asked, "ship?", Answer::approve().by("bob")).await;
+    let done = with_terms(&home).resume(&workflow, asked).await.unwrap();
+    assert_eq!(done.completed().unwrap().text, "bob");
+    // So is one that was for somebody, whoever goes on with the run.
+    let asked = with_terms(&home).start(&workflow, Trail::default()).await.unwrap().run;
+    home.answer(&asked, "ship?", Answer::approve().by("bob")).await;
+    assert_eq!(home.resume(&workflow, &asked).await.status, RunStatus::Suspended);
+    home.answer(&asked, "ship?", Answer::approve().by("ann")).await;
+    assert_eq!(home.resume(&workflow, &asked).await.completed().unwrap().text, "ann");
 }
 
 #[tokio::test]

@@ -153,6 +153,33 @@ async fn agent_082_limits_end_in_an_answer_that_is_known_to_be_incomplete_or_in_
     assert!(ran.failed().to_string().contains("tokens"), "{}", ran.failed());
 }
 
+#[tokio::test]
+async fn a_goal_whose_tools_a_budget_took_away_was_cut_short_and_one_that_wanted_no_more_called_was_not() {
+    let echo = Echo::default();
+    let model = ScriptedModel::builder()
+        .when(!Match::offers_tools(), "what I have")
+        .when(Match::has_tool_result(), "done")
+        .otherwise(Reply::with({
+            let echo = echo.clone();
+            move |_| echo.call("x")
+        }))
+        .build();
+    let rig = Rig::new(&model).with(|equipment| equipment.tools = echo.tools());
+    let limits = Limits::default();
+    for (limits, is_cut_short) in [
+        (limits.clone().model_calls(1), true),
+        (limits.clone().turns(1), true),
+        (limits.clone().tool_calls(0), true),
+        (limits.tool_calls(1), false),
+    ] {
+        let goal = Goal::new("g", "Do").customize(Overrides::new().budget(limits.clone()));
+        let ran = rig.run(one(goal)).await;
+        let reason = is_cut_short.then_some("what it may use was used up");
+        assert_eq!(ran.completed().cut_short.get("g").map(String::as_str), reason, "{limits:?}");
+        assert_eq!(ran.customs("goal_incomplete").len(), usize::from(is_cut_short));
+    }
+}
+
 /// What a run had no more of.
 fn exhausted(ran: &Ran) -> Resource {
     match ran.failed().root() {

@@ -15,6 +15,7 @@ use convoke_models::ModelName;
 use crate::definition::{Definition, DefinitionKind, EquippedDefinition};
 use crate::equipment::{UnpricedModels, equipment};
 use crate::limits::uncounted;
+use crate::manifest::AnswerRules;
 use crate::models::Models;
 use crate::running::ActiveRun;
 use crate::telemetry::RunTelemetry;
@@ -277,6 +278,10 @@ impl PreparedRun {
         // Whoever began it here waits for it here.
         let builder =
             Runtime::builder().shared_store(store).patience(how.patience).waits_out_time(how.waits_out_time);
+        let answers = self.manifest.answers.clone();
+        let AnswerRules { by, within } =
+            answers.unwrap_or_else(|| (&self.models.config.supervision()).into());
+        let builder = builder.answered_by(by).answered_within(within);
         let builder = self.tools.guard(telemetry.watch(builder));
         let runtime = match how.responder {
             Some(responder) => builder.responder(Asking(responder)),

@@ -232,7 +232,7 @@ impl Call<'_> {
             },
         };
         lane.follow(&without);
-        Ok(CallEnd::Answered(dismiss(lane, call, reason).await))
+        Ok(CallEnd::Unaffordable(dismiss(lane, call, reason).await))
     }
 
     /// Leaves out a call that time ran out on when the turn was made before.

@@ -166,7 +166,9 @@ fn pressed(turn: &Scope, progress: &AgentProgress, needs: Needs) -> Option<Squee
     if [calls, turns, tokens, cost].contains(&Some(0)) {
         return Some(Squeeze::NoTurn);
     }
-    if calls == Some(1) || turns == Some(1) || left(Resource::ToolCalls) == Some(0) {
+    // Whoever wants nothing more called lacks no calls.
+    let lacks_calls = progress.lacked_calls && left(Resource::ToolCalls) == Some(0);
+    if calls == Some(1) || turns == Some(1) || lacks_calls {
         return Some(Squeeze::LastTurn);
     }
     // What the next reply takes is not known; the last one is the best guess.

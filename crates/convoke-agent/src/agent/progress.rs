@@ -25,6 +25,8 @@ pub(super) struct AgentProgress {
     pub(super) raised_turns: Option<u32>,
     /// The calls of this turn that time ran out on.
     pub(super) unfinished: Vec<usize>,
+    /// Whether a call was not made because there were none left.
+    pub(super) lacked_calls: bool,
 }
 
 impl AgentProgress {
@@ -42,6 +44,7 @@ impl AgentProgress {
             last: None,
             raised_turns: None,
             unfinished: Vec::new(),
+            lacked_calls: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use convoke_core::{FinishReason, ModelReply, ToolCall, Transcript, Usage};
+use convoke_core::{ModelReply, ToolCall, Transcript, Usage};
 use serde::{Deserialize, Serialize};
 
 /// The reason why an agent stopped.
@@ -118,15 +118,5 @@ impl AgentResult {
             AgentStop::ClientToolCalls => "it wants tools called that the client executes".to_owned(),
             AgentStop::Custom | AgentStop::HandedOff => format!("it stopped: {}", self.stop),
         })
-    }
-
-    /// Whether it answered in one turn what it was not let spend more on, and wanted to call nothing: that turn was all it needed.
-    #[must_use]
-    pub fn is_unhindered(&self) -> bool {
-        let answered =
-            |reply: &ModelReply| reply.finish != FinishReason::Length && reply.tool_calls().is_empty();
-        self.stop == AgentStop::BudgetExhausted
-            && self.turns == 1
-            && self.reply.as_ref().is_some_and(answered)
     }
 }

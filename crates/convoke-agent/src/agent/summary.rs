@@ -10,6 +10,8 @@ use super::turn::dismiss;
 pub(super) enum CallEnd {
     Answered(ToolResult),
     Rejected(ToolResult),
+    /// Not made, because there were no calls left.
+    Unaffordable(ToolResult),
     HandedOver,
     /// Not made, because one before it that it conflicts with did not end.
     HeldBack,
@@ -22,6 +24,8 @@ pub(super) struct CallsSummary {
     /// The calls that are the client's to make.
     pub(super) handed_over: Vec<ToolCall>,
     pub(super) all_rejected: bool,
+    /// Whether there were too few calls left for them.
+    pub(super) lacked_calls: bool,
     /// The calls that time ran out on.
     pub(super) unfinished: Vec<usize>,
     /// Why the turn cannot go on: time, or a budget, ran out in the middle of it.
@@ -65,12 +69,13 @@ pub(super) async fn sum_up(
         results: Vec::with_capacity(calls.len()),
         handed_over: Vec::new(),
         all_rejected: ends.iter().all(|end| matches!(end, Ok(CallEnd::Rejected(_)))),
+        lacked_calls: ends.iter().any(|end| matches!(end, Ok(CallEnd::Unaffordable(_)))),
         unfinished: Vec::new(),
         stopped: time_up.cloned(),
     };
     for (index, (call, end)) in calls.iter().zip(ends).enumerate() {
         let error = match end {
-            Ok(CallEnd::Answered(result) | CallEnd::Rejected(result)) => {
+            Ok(CallEnd::Answered(result) | CallEnd::Rejected(result) | CallEnd::Unaffordable(result)) => {
                 made.results.push(result);
                 continue;
             }

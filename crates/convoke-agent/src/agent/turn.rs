@@ -107,6 +107,7 @@ impl Turn<'_> {
         progress.repeats.note(results);
         progress.answer(made.results);
         progress.unfinished = made.unfinished;
+        progress.lacked_calls |= made.lacked_calls;
         if !made.handed_over.is_empty() {
             progress.hand_over(AgentStop::ClientToolCalls, made.handed_over);
         } else if made.all_rejected && self.agent.when_rejected == OnRejection::End {

@@ -39,6 +39,37 @@ fn a_limit_that_was_the_end_of_a_goal_is_named_in_the_result() {
 }
 
 #[test]
+fn a_goal_whose_tools_a_budget_took_away_is_named_in_the_result_and_no_other_is() {
+    let place = place(
+        "NAME f\nGOAL one \"write one\"\nGOAL two \"write two\"\nRUN main USING one, two\n",
+        r#"
+[[rule]]
+when = { tool_result_of = "write" }
+reply = "written"
+
+[[rule]]
+when = { offers_tool = "write", user_contains = "write one" }
+tool_calls = [{ name = "write", arguments = { path = "one.txt", content = "1" } }]
+
+[[rule]]
+when = { offers_tool = "write" }
+tool_calls = [{ name = "write", arguments = { path = "two.txt", content = "2" } }]
+
+[[rule]]
+reply = "two.txt"
+"#,
+    );
+    for budget in ["3 calls", "3 turns", "1 tool-calls"] {
+        let arguments = ["--quiet", "--output", "json", "-m", "scripted/script.toml", "--budget", budget];
+        let ran = place.convoke(&[&["run"], &arguments[..]].concat());
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        let reason = "what it may use was used up";
+        assert_eq!(document(&ran)["cut_short"], json!({"two": reason}), "{budget}");
+        assert!(stderr(&ran).contains(&format!("`two` was cut short: {reason}")), "{}", stderr(&ran));
+    }
+}
+
+#[test]
 fn a_goal_that_had_no_answer_at_its_limit_of_turns_names_the_key_that_allows_more() {
     let script = |last: &str| {
         format!(

@@ -162,6 +162,33 @@ fn what_cannot_be_undone_is_asked_about_and_done_or_not_as_the_person_says() {
 }
 
 #[test]
+fn a_call_is_approved_by_whom_the_configuration_names_and_refused_when_they_do_not_answer_in_time() {
+    for (expiry, is_late) in [("2d", false), ("1s", true)] {
+        let place = calling(&[call("bash", json!({"command": "rm -r build", "folder": "work"}))]);
+        place.write("work/build/x.o", "");
+        place.write(
+            "convoke.toml",
+            format!("[supervision]\nanswerers = [\"ann\"]\nhuman_expiry = \"{expiry}\"\n"),
+        );
+        assert_eq!(run(&place, &[]).status.code(), Some(5));
+        let answer = |by: &str| place.convoke(&["answer", "work-1", "--approve", "--by", by, "--resume"]);
+        if is_late {
+            std::thread::sleep(std::time::Duration::from_millis(1_100));
+            let done = place.convoke(&["resume", "work-1"]);
+            assert_eq!(stdout(&done).lines().last(), Some("Done."), "{}", stderr(&done));
+            assert!(results(&place).iter().any(|result| result.contains("nobody answered in time")));
+        } else {
+            let told = stderr(&answer("mallory"));
+            assert!(told.contains("it still waits for an answer by somebody it is for"), "{told}");
+            assert!(place.path().join("work/build/x.o").exists());
+            let done = answer("ann");
+            assert_eq!(stdout(&done).lines().last(), Some("Done."), "{}", stderr(&done));
+        }
+        assert_eq!(place.path().join("work/build/x.o").exists(), is_late);
+    }
+}
+
+#[test]
 fn what_is_approved_for_the_run_is_not_asked_again_also_after_it_was_resumed() {
     let (build, other) = (json!({"command": "rm -rf build"}), json!({"command": "rm -rf other"}));
     let place = calling(&[call("bash", build.clone()), call("bash", build), call("bash", other)]);
@@ -306,8 +333,8 @@ fn a_limit_of_the_policy_is_raised_in_the_policy() {
 #[test]
 fn without_tool_calls_and_an_answer_a_run_has_used_up_its_budget_and_goes_on_with_more() {
     let read = |path: &str| call("read", json!({"path": path}));
-    let place = calling(&[read("a.txt"), read("b.txt"), read("c.txt")]);
-    for file in ["a.txt", "b.txt", "c.txt"] {
+    let place = calling(&[read("a.txt"), read("b.txt"), read("c.txt"), read("d.txt")]);
+    for file in ["a.txt", "b.txt", "c.txt", "d.txt"] {
         place.write(file, file);
     }
     let output = run(&place, &["--budget", "2 tool-calls"]);

@@ -9,6 +9,7 @@ mod question;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Decision, InvalidAnswer};
+pub(crate) use question::AnswerTerms;
 pub use question::{Escalation, Expiry, Question, QuestionKind};
 
 use crate::step::BoxFuture;

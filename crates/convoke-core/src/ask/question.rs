@@ -69,6 +69,10 @@ pub struct Question {
     /// How many different people must approve; 1 unless said otherwise.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub quorum: u32,
+    /// Whether it is for the next words of a conversation. They decide nothing: what a runtime says about who answers, and until
+    /// when, does not hold for them.
+    #[serde(skip)]
+    pub is_turn: bool,
 }
 
 fn one() -> u32 {
@@ -80,6 +84,15 @@ fn is_one(quorum: &u32) -> bool {
     *quorum == 1
 }
 
+/// Who answers a question, and until when. It is read from questions, too.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct AnswerTerms {
+    #[serde(default)]
+    pub(crate) audience: Vec<String>,
+    #[serde(default)]
+    pub(crate) expiry: Option<Expiry>,
+}
+
 /// The default answer, and when it takes effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expiry {
@@ -87,6 +100,13 @@ pub struct Expiry {
     pub after: Duration,
     /// The answer that is then taken; a rejection unless said otherwise.
     pub otherwise: Decision,
+}
+
+impl Expiry {
+    /// A rejection after this long.
+    pub(crate) fn rejecting(after: Duration) -> Self {
+        Self { after, otherwise: Decision::Reject { reason: "nobody answered in time".to_owned() } }
+    }
 }
 
 /// Further people to ask when nobody has answered for a while.
@@ -110,6 +130,7 @@ impl Question {
             expiry: None,
             escalation: None,
             quorum: 1,
+            is_turn: false,
         }
     }
 
@@ -180,7 +201,8 @@ impl Question {
     /// Rejects by itself when nobody has answered after this long.
     #[must_use]
     pub fn expires_after(self, after: Duration) -> Self {
-        self.expires_with(after, Decision::Reject { reason: "nobody answered in time".to_owned() })
+        let Expiry { after, otherwise } = Expiry::rejecting(after);
+        self.expires_with(after, otherwise)
     }
 
     /// Takes this decision when nobody has answered after this long.
@@ -201,6 +223,13 @@ impl Question {
     #[must_use]
     pub fn quorum(mut self, people: u32) -> Self {
         self.quorum = people.max(1);
+        self
+    }
+
+    /// Says that it is for the next words of a conversation.
+    #[must_use]
+    pub fn turn(mut self) -> Self {
+        self.is_turn = true;
         self
     }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use futures_util::StreamExt;
 
 use super::Past;
-use crate::ask::{Answer, PendingQuestion, Question};
+use crate::ask::{Answer, AnswerTerms, PendingQuestion, Question};
 use crate::event::EventKind;
 use crate::intercept::EffectRequest;
 use crate::journal::{Attachments, RecordedOutcome};
 use crate::run::{WaitCondition, suspension};
-use crate::{ComposingScope, Digest, EffectKind, Error, Phase, Scope, Timestamp};
+use crate::{ComposingScope, Digest, EffectKind, Entry, Error, Phase, Scope, Timestamp};
 
 /// How often a responder may answer with something that does not count before it counts as not being there itself.
 const PATIENCE: u32 = 3;
@@ -66,12 +66,13 @@ impl Scope {
     /// Asks about something that is known by a digest. Should the words be others when the run goes on, it is still the
     /// same question, and what was answered holds.
     pub(crate) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
-        let json = serde_json::to_value(&question)?;
         let effect = self.number(EffectKind::Ask, digest);
-        let past = effect.recorded::<RecordedOutcome<Answer>>(|| json.to_string());
-        let replayed = !matches!(past, Ok(Past::InDoubt | Past::Unknown));
         let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
         let begun = slot.and_then(|slot| slot.started);
+        let question = self.on_terms(question, begun);
+        let json = serde_json::to_value(&question)?;
+        let past = effect.recorded::<RecordedOutcome<Answer>>(|| json.to_string());
+        let replayed = !matches!(past, Ok(Past::InDoubt | Past::Unknown));
         let asked = begun.map_or_else(Timestamp::now, |begun| begun.at);
         let id = effect.key();
         let request = EffectRequest::Ask { question: &question };
@@ -136,6 +137,23 @@ impl Scope {
             self.emit_as(kind, replayed).await;
         }
         Ok(answer)
+    }
+
+    /// The question with what the runtime says about who answers, and until when, where it does not say so itself. One that was
+    /// asked before stays as it was asked.
+    fn on_terms(&self, mut question: Question, begun: Option<&Entry>) -> Question {
+        let is_turn = std::mem::take(&mut question.is_turn);
+        let terms = match begun {
+            Some(begun) => begun.request.as_deref().and_then(|json| serde_json::from_slice(json).ok()),
+            None if is_turn => None,
+            None => Some(self.node.run.services.answers.clone()),
+        };
+        let AnswerTerms { audience, expiry } = terms.unwrap_or_default();
+        if question.audience.is_empty() {
+            question.audience = audience;
+        }
+        question.expiry = question.expiry.or(expiry);
+        question
     }
 
     async fn emit_question(&self, pending: &PendingQuestion, replayed: bool) {

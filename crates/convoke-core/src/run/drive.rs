@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::cancel_listener::CancelListener;
 use super::generation::{FinishedGeneration, GenerationStart};
-use super::prepare::{PreparedRun, prepare};
+use super::prepare::{PreparedRun, ReadyRun, prepare};
 use super::redo::stored_outcome;
 use super::start::Start;
 use super::time_limit::RunClock;
@@ -12,9 +14,10 @@ use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
 use crate::event::{Emission, EventKind, EventSender, LogicalTime, Position, RunEnd};
 use crate::intercept::InterceptorStack;
+use crate::journal::RunJournal;
 use crate::scope::Node;
 use crate::store::{Batch, Launch, RunChange, RunStatus, StoreError};
-use crate::{Error, Path, RunId, Scope, json};
+use crate::{Entry, Error, Path, RunId, Scope, json};
 
 /// What is only done in some runs, or at their ends, is on the heap: every run would have to have room for all of it.
 pub(super) async fn drive<S: State>(
@@ -48,6 +51,7 @@ pub(super) async fn drive<S: State>(
         }
     };
     let time = RunClock::of(&ready);
+    let mut earlier = EarlierEnd::of(&ready);
     let (id, mut generation, mut resumed) = (ready.id, ready.generation, ready.resumed);
     let events = Arc::new(services.sequencer(id.clone(), reader));
     let settings = Arc::new(settings);
@@ -93,7 +97,7 @@ pub(super) async fn drive<S: State>(
             match Box::pin(ended.continue_with(&workflow, input)).await {
                 Ok(next) => {
                     beginning = EventKind::RunContinued { generation: next.number };
-                    (generation, resumed) = (next, true);
+                    (generation, resumed, earlier) = (next, true, EarlierEnd::default());
                     // One that does nothing but continue must not keep others from their turn.
                     tokio::task::yield_now().await;
                     continue;
@@ -102,9 +106,36 @@ pub(super) async fn drive<S: State>(
             }
         }
         let is_left = options.canceller.is_left();
+        if error.as_ref().is_some_and(|error| error.status() != RunStatus::Suspended) && run.is_untold() {
+            state = Box::pin(earlier.state_of(&run)).await.unwrap_or(state);
+        }
         let outcome = Box::pin(conclude(&scope, state, error, &time, ready.before, is_left)).await;
         guard.finished();
         return Ok(outcome);
+    }
+}
+
+/// What a run had come to when it last ended.
+#[derive(Default)]
+struct EarlierEnd {
+    state: Option<Value>,
+    /// How many entries its journal had.
+    entries: u64,
+}
+
+impl EarlierEnd {
+    fn of<S>(ready: &ReadyRun<S>) -> Self {
+        let entries = ready.generation.journal.as_ref().map_or(0, RunJournal::last_number);
+        Self { state: ready.came_to.clone(), entries }
+    }
+
+    /// Counts what a run has used that has come to an end before it was where it had been. Gives the state it had then, if nothing has
+    /// happened since but that its time was up.
+    async fn state_of<S: State>(self, run: &Run) -> Option<S> {
+        let entries = run.count_untold().await?;
+        let mut new = entries.iter().filter(|entry| entry.seq > self.entries);
+        let state = self.state.filter(|_| new.all(Entry::is_step_timeout))?;
+        serde_json::from_value(state).ok()
     }
 }
 
@@ -141,9 +172,6 @@ async fn conclude<S: State>(
             matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. })));
         // One that is left is as one whose process has ended: its record says that it is under way.
         let is_left = is_left && status == RunStatus::Cancelled;
-        if status == RunStatus::Cancelled {
-            run.count_untold().await;
-        }
         if !is_lost && !is_left {
             // Whatever goes on from another end may still be answered.
             let is_last = stored.for_good || matches!(status, RunStatus::Completed | RunStatus::Halted);

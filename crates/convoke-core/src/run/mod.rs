@@ -63,12 +63,13 @@ pub use workflow::{State, Workflow};
 
 use self::carryover::Carryover;
 use self::prepare::seed_of;
+use crate::ask::AnswerTerms;
 use crate::event::{EventFeed, EventKind, EventSender, RunEnd, Sequencer};
 use crate::intercept::InterceptorStack;
 use crate::journal::{RunJournal, totals_with};
 use crate::message::Usage;
 use crate::store::{Totals, read_entries_from};
-use crate::{Error, Observer, OnDoubt, Path, Responder, RunId, Settings, Store};
+use crate::{Entry, Error, Observer, OnDoubt, Path, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -108,6 +109,8 @@ pub(crate) struct Services {
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) around: Option<Arc<InterceptorStack>>,
     pub(crate) settings: Arc<Settings>,
+    /// Who answers questions that do not say it, and until when.
+    pub(crate) answers: AnswerTerms,
     pub(crate) on_doubt: OnDoubt,
     /// How long a run waits for time to pass or mail to come before it is suspended.
     pub(crate) patience: Duration,
@@ -220,19 +223,19 @@ impl Run {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).tool_calls += 1;
     }
 
-    /// Counts what the journal says, if it could not be told again to its end before the run was stopped.
-    pub(crate) async fn count_untold(&self) {
-        let Some((journal, first)) =
-            self.journal.as_ref().and_then(|journal| Some((journal, journal.index.first_number()?)))
-        else {
-            return;
-        };
-        if journal.settle().await.is_err() {
-            return;
-        }
-        if let Ok(entries) = read_entries_from(&**journal.store(), &self.id, first).await {
-            *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = totals_with(self.before, &entries);
-        }
+    /// Whether it has not come as far as its journal.
+    fn is_untold(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.index.unused() > 0)
+    }
+
+    /// Counts what the journal says, if it could not be told again to its end before the run ended. Gives its entries.
+    async fn count_untold(&self) -> Option<Vec<Entry>> {
+        let journal = self.journal.as_ref()?;
+        let first = journal.index.first_number()?;
+        journal.settle().await.ok()?;
+        let entries = read_entries_from(&**journal.store(), &self.id, first).await.ok()?;
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = totals_with(self.before, &entries);
+        Some(entries)
     }
 
     pub(crate) fn totals(&self) -> Totals {

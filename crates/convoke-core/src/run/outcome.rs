@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ask::PendingQuestion;
-use crate::store::{RunStatus, Totals};
+use crate::store::{RunRecord, RunStatus, Totals};
 use crate::{Error, Path, RunId};
 
 /// The outcome of a run: how it ended, with everything it did until then.
@@ -70,4 +70,12 @@ pub(crate) struct StoredOutcome {
     /// The steps that failed by themselves: nothing below them is to be tried again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) by_themselves: Vec<Path>,
+}
+
+impl StoredOutcome {
+    /// What a run came to that has ended.
+    pub(crate) fn of(record: &RunRecord) -> Option<Self> {
+        let outcome = record.outcome.as_deref().filter(|_| record.status.is_final())?;
+        serde_json::from_slice(outcome).ok()
+    }
 }

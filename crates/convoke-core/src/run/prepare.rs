@@ -39,6 +39,8 @@ pub(super) struct ReadyRun<S> {
     pub(super) created: Timestamp,
     /// How long it was at work before.
     pub(super) worked: Duration,
+    /// What it had come to when it last ended.
+    pub(super) came_to: Option<Value>,
 }
 
 impl<S> ReadyRun<S> {
@@ -61,6 +63,7 @@ impl<S> ReadyRun<S> {
             before: None,
             created: Timestamp::now(),
             worked: Duration::ZERO,
+            came_to: None,
         })
     }
 }
@@ -213,6 +216,7 @@ async fn continue_run<S: State>(
     let launch = record.launch.clone().changed_by(options.launch.clone());
     let before = (launch != record.launch).then(|| record.launch.clone());
     let mailbox = Mailbox::of(carried.mail.clone(), entries.iter());
+    let came_to = StoredOutcome::of(&record).and_then(|outcome| outcome.state);
     let (index, retried) = forget_failures(&record, entries);
     let names = workflow.names_since(record.version);
     let outline = reshaped(workflow, &record, &index, &names)?;
@@ -231,7 +235,7 @@ async fn continue_run<S: State>(
     let (seed, created) = (Some(record.seed), record.created);
     let journal = Some(journal);
     let generation = GenerationStart { number, state, seed, journal, grants, names, carried };
-    Ok(Box::new(ReadyRun { id, generation, resumed, launch, before, created, worked }))
+    Ok(Box::new(ReadyRun { id, generation, resumed, launch, before, created, worked, came_to }))
 }
 
 /// How long a run has been at work. Of one that was killed nobody has said so: it was as long as it wrote.

@@ -72,8 +72,7 @@ fn unusable_replies(failure: &Error, lacking: &LackingReplies) -> Vec<Path> {
 
 /// The journal without the failures that ended the run, and the entries that say so.
 pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
-    let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
-    let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
+    let outcome = StoredOutcome::of(record);
     let Some(StoredOutcome { failed_at, limits, unusable, by_effects, by_themselves, .. }) = outcome else {
         // A run that was killed before it could say that its time was up has more of it now.
         if !entries.iter().any(is_out_of_the_run_s_time) {

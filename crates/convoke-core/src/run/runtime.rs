@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::settings_methods::settings_methods;
 use super::start::Start;
 use super::{Services, State, Workflow};
-use crate::ask::Responder;
+use crate::ask::{AnswerTerms, Expiry, Responder};
 use crate::event::Observer;
 use crate::intercept::{Interceptor, InterceptorStack};
 use crate::scope::Settings;
@@ -64,6 +64,7 @@ impl Runtime {
             observers: Vec::new(),
             interceptors: Vec::new(),
             settings: Settings::default(),
+            answers: AnswerTerms::default(),
             on_doubt: OnDoubt::default(),
             patience: USUAL_PATIENCE,
             waits_out_time: false,
@@ -116,6 +117,7 @@ pub struct RuntimeBuilder {
     observers: Vec<Arc<dyn Observer>>,
     interceptors: Vec<Arc<dyn Interceptor>>,
     settings: Settings,
+    answers: AnswerTerms,
     on_doubt: OnDoubt,
     patience: Duration,
     waits_out_time: bool,
@@ -139,6 +141,20 @@ impl RuntimeBuilder {
     /// Sets the responder that answers questions. Without it, a question suspends the run.
     pub fn responder(mut self, responder: impl Responder + 'static) -> Self {
         self.responder = Some(Arc::new(responder));
+        self
+    }
+
+    /// Says who may answer questions that do not say it themselves; without anybody, everybody may. A question that is open stays as it
+    /// was asked, and what is said next in a [conversation](crate::Question::turn) anybody may say.
+    pub fn answered_by<T: Into<String>>(mut self, people: impl IntoIterator<Item = T>) -> Self {
+        self.answers.audience = people.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Says how long questions wait that do not say it themselves; then they are rejected. `None`: as long as it takes. It holds for
+    /// the questions that [`answered_by`](Self::answered_by) holds for.
+    pub fn answered_within(mut self, time: Option<Duration>) -> Self {
+        self.answers.expiry = time.map(Expiry::rejecting);
         self
     }
 
@@ -196,6 +212,7 @@ impl RuntimeBuilder {
             feed: Arc::default(),
             around: InterceptorStack::of(self.interceptors),
             settings: Arc::new(self.settings),
+            answers: self.answers,
             on_doubt: self.on_doubt,
             patience: self.patience,
             waits_out_time: self.waits_out_time,

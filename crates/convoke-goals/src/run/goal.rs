@@ -186,7 +186,7 @@ pub(super) async fn accept(
         let (name, output) = (name.to_owned(), output.clone());
         return Err(GoalError::MissingOutput { kind, name, output, problem }.into());
     }
-    let cut_short = product.incomplete.as_deref().filter(|_| !product.unhindered);
+    let cut_short = product.incomplete.as_deref();
     if let Some(reason) = cut_short {
         events::goal_incomplete(scope, name, reason).await;
     }

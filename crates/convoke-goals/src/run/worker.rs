@@ -145,7 +145,6 @@ impl Worker<'_> {
             tools_called(&result, &mut product.tools);
             product.text = result.text();
             product.incomplete = incomplete(&result);
-            product.unhindered = result.is_unhindered();
             if result.stop == AgentStop::BudgetExhausted && product.text.trim().is_empty() && turns.turns > 0
             {
                 // There is nothing to end with. It fails as whatever needs more than there is; a run that is resumed with

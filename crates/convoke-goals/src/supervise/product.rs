@@ -19,8 +19,6 @@ pub struct Product {
     pub incomplete: Option<String>,
     /// Whether whoever was to put the answers of others together said nothing, and called a tool where none was offered.
     pub unassembled: bool,
-    /// Whether nothing that was wanted was refused all the same: it was told of the limit before it began, and answered.
-    pub unhindered: bool,
     /// For a convergence that came to its limit: the limit.
     pub unconverged: Option<u32>,
     /// The answer in short, by a model, if it is too long to be judged by all of it.

@@ -73,9 +73,7 @@ impl Typed for AgentNode {
         };
         let result = agent.build()?.run(call.scope, messages).await?;
         call.board.add_usage(result.usage);
-        // Whoever has tools may have wanted more than the one turn that was left.
-        let is_enough = result.is_unhindered() && config.tool_names.is_empty();
-        call.board.note_cut_short(call.id, result.cut_short().filter(|_| !is_enough));
+        call.board.note_cut_short(call.id, result.cut_short());
         if config.prompt.is_none() {
             call.board.push(MAIN_CHANNEL, Message::assistant(result.text()))?;
         }

@@ -128,7 +128,7 @@ async fn talk(scope: &Scope, chat: &mut Chat, parts: &ChatParts) -> Result<(), E
         let words = match next.take() {
             Some(words) => words,
             None if chat.goes_on => {
-                let question = Question::text(TURN).details(std::mem::take(&mut trouble));
+                let question = Question::text(TURN).details(std::mem::take(&mut trouble)).turn();
                 match scope.ask(question).await?.decision {
                     Decision::Text { text } => text,
                     _ => return Ok(()),

@@ -43,7 +43,9 @@ impl Person {
             })
         };
         if !is_turn {
-            return self.scenario.answers.get(number).map(answer);
+            // Whoever it is that may answer, the scenario speaks for them.
+            let by = question.question.audience.first().cloned().unwrap_or_default();
+            return self.scenario.answers.get(number).map(|given| answer(given).by(by));
         }
         match self.scenario.turns.get(number).map(|turn| &turn.input) {
             Some(TurnInput::Words(words)) => Some(Answer::text(words)),

@@ -54,7 +54,7 @@ impl Session<'_> {
         if !awaited.is_empty() {
             subject["awaits"] = awaited.iter().map(|event| &**event).collect();
         }
-        Question::text(TURN).details(trouble).about(subject)
+        Question::text(TURN).details(trouble).about(subject).turn()
     }
 }
 
