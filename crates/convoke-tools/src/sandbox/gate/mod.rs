@@ -26,8 +26,9 @@ use rustix::io::Errno;
 pub(crate) use self::changes::Changes;
 use self::judge::{Candidate, GateVerdict};
 pub(crate) use self::secrets::Secrets;
-use super::LostChanges;
 use super::inventory::{DEEPEST, Identity, changed_at, identity};
+use super::layers::{Layers, UPPER};
+use super::{LostChanges, SandboxError};
 use crate::repository::{Controls, is_repository};
 use crate::workspace::{FileError, FileKind, Workspace, listed, opened_up};
 
@@ -97,19 +98,20 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 
 impl Gate<'_> {
     /// Brings out what may be.
-    pub(super) fn bring_out(&self, upper: &Path) -> Result<GateResult, FileError> {
+    pub(super) fn bring_out(&self, layers: &Layers) -> Result<GateResult, SandboxError> {
         let failed = |errno: Errno| FileError::io("take over the changes in", Path::new(""), errno);
         let mut out = GateResult::default();
-        let parent = upper.parent().unwrap_or(upper);
-        let parent = openat(CWD, parent, FOLDER, Mode::empty()).map_err(failed)?;
-        let upper = opened_up(&parent, upper.file_name().unwrap_or_default()).map_err(failed)?;
+        let parent = openat(CWD, layers.path(), FOLDER, Mode::empty()).map_err(failed)?;
+        let upper = opened_up(&parent, OsStr::new(UPPER)).map_err(failed)?;
         if let Some(why) = self.too_much(&upper) {
-            out.refused.push(Refusal { path: PathBuf::new(), why });
+            refuse(&mut out, Path::new(""), why);
             return Ok(out);
         }
         // One change at a time: file tools of this process wait.
         let _changing = self.workspace.changing();
         let lower = openat(&**self.workspace.root(), ".", FOLDER, Mode::empty()).map_err(failed)?;
+        // After everything that takes time: from here on nobody knows any more that nothing has come out.
+        layers.come_out()?;
         let top = Folder {
             upper: &upper,
             lower: &lower,
