@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::{Hands, with_bash};
 use convoke_core::{IdempotencyKey, Reconciliation, RunId};
-use convoke_tools::sandbox::{Confinement, Sandbox};
+use convoke_tools::sandbox::{Confinement, Network, Sandbox};
 use convoke_tools::shell::bash;
 use convoke_tools::workspace::Workspace;
 use serde_json::{Value, json};
@@ -182,6 +182,99 @@ async fn of_a_command_that_is_over_no_layers_are_left() {
         drop((ended, workflow));
         eventually("they are gone", || (!layers.exists()).then_some(()));
     }
+}
+
+/// Set in the process that is stopped: its workspace.
+const STOPPED: &str = "CONVOKE_TOOLS_TEST_STOPPED";
+
+/// Set in it too: whether its command has the network.
+const REACHING: &str = "CONVOKE_TOOLS_TEST_REACHING";
+
+#[tokio::test]
+async fn plays_the_process_that_is_stopped() {
+    let Some(folder) = std::env::var_os(STOPPED) else { return };
+    let workspace = Workspace::open(folder).unwrap();
+    let sandbox = Sandbox::new(&workspace).unwrap().confinement(Confinement::View);
+    let is_reaching = std::env::var_os(REACHING).is_some_and(|is| is == "true");
+    let sandbox = sandbox.network(if is_reaching { Network::Open } else { Network::None });
+    let tool: Arc<dyn convoke_core::Tool> = Arc::new(bash(&sandbox));
+    let arguments = json!({"command": "echo x > made; sleep 2"});
+    let prepared = tool.prepare(&arguments).await;
+    writeln!(std::io::stdout(), "\nbefore {}", prepared.before().unwrap()).unwrap();
+    let workflow = convoke_core::Workflow::new(Calling { tool, arguments, prepared });
+    let told = convoke_core::Runtime::new().start(&workflow, String::new()).await.unwrap().completed();
+    writeln!(std::io::stdout(), "told {told:?}").unwrap();
+}
+
+/// Whoever goes on with the run has the view closed, so what a stopped process does when it goes on does not come out.
+#[tokio::test]
+async fn nothing_comes_out_of_the_view_of_a_stopped_process_once_another_has_gone_on_with_its_run() {
+    use std::io::BufRead;
+    for (network, expected) in [(false, Reconciliation::NotDone), (true, Reconciliation::Unknown)] {
+        let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "plays_the_process_that_is_stopped", "--nocapture"]);
+        command
+            .env(STOPPED, hands.workspace.path())
+            .env(REACHING, network.to_string())
+            .stdout(Stdio::piped());
+        let mut convoke = command.spawn().unwrap();
+        let mut told = std::io::BufReader::new(convoke.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let before = told.find_map(|line| line.strip_prefix("before ").map(str::to_owned)).unwrap();
+        let before: Value = serde_json::from_str(&before).unwrap();
+        let layers = before["layers"].as_str().or(before["reaching_layers"].as_str()).map(PathBuf::from);
+        let Some(layers) = layers else {
+            convoke.wait().unwrap();
+            return common::skipped(
+                "nothing_comes_out_of_the_view_of_a_stopped_process",
+                "there are no views here",
+            );
+        };
+        eventually("it is made", || layers.join("upper/made").exists().then_some(()));
+        let process = rustix::process::Pid::from_child(&convoke);
+        rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+        // The command comes to its end, and its process does not hear of it.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
+        let became = hands.tool("bash").reconcile(&key, &json!({"command": "true"}), Some(&before)).await;
+        assert_eq!(became.unwrap(), expected);
+        rustix::process::kill_process(process, rustix::process::Signal::CONT).unwrap();
+        let told: Vec<String> = told.collect();
+        convoke.wait().unwrap();
+        assert!(!hands.workspace.path().join("made").exists(), "{told:?}");
+        assert!(told.iter().any(|line| line.contains("another process has taken over its run")), "{told:?}");
+    }
+}
+
+/// Also where it cannot be closed: the run is asked about before anything comes out.
+#[tokio::test]
+async fn nothing_comes_out_of_a_view_when_the_run_is_not_ours_any_more() {
+    use convoke_core::Store;
+    use convoke_core::store::OnBusy;
+    let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
+    let arguments = json!({"command": "sleep 900.71; echo x > made"});
+    let Some((step, _, _)) = ready(&hands, &arguments).await else {
+        return common::skipped("nothing_comes_out_of_a_view", "there are no views here");
+    };
+    let store = convoke_store::MemoryStore::default();
+    let runtime = convoke_core::Runtime::builder().store(store.clone()).build();
+    let id = RunId::mint();
+    let workflow = convoke_core::Workflow::new(step);
+    let other = async {
+        while common::sleeping("900.71").is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        store.claim(&id, OnBusy::TakeOver).await.unwrap();
+        for process in common::sleeping("900.71") {
+            let process = rustix::process::Pid::from_raw(process).unwrap();
+            rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        }
+    };
+    let (ended, ()) =
+        tokio::join!(runtime.start(&workflow, String::new()).id(id.clone()).into_future(), other);
+    assert!(!hands.workspace.path().join("made").exists());
+    let why = ended.unwrap().error.unwrap().to_string();
+    assert!(why.contains("taken over by another writer"), "{why}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

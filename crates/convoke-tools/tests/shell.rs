@@ -64,7 +64,8 @@ async fn to_a_step_the_output_of_a_command_is_whole_or_an_error() {
 async fn to_a_step_a_command_whose_changes_are_lost_has_failed() {
     let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
     hands.put("log.txt", "before\n");
-    let slow = for_step(&hands, "echo slow >> log.txt; sleep 900.44; true");
+    hands.put("done.txt", "kept");
+    let slow = for_step(&hands, "echo slow >> log.txt; rm done.txt; sleep 900.44; true");
     let quick = async {
         while sleeping("900.44").is_empty() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -80,7 +81,10 @@ async fn to_a_step_a_command_whose_changes_are_lost_has_failed() {
     assert!(lost.to_string().contains("`log.txt` was not taken over: somebody else changed it"), "{lost}");
     assert_eq!(lost.category(), Category::Transient, "it may be run anew");
     assert!(was_overtaken(lost.category(), &lost.to_string()), "{lost}");
-    assert_eq!(hands.content("log.txt"), "before\nquick\n");
+    assert_eq!(
+        (hands.content("log.txt"), hands.content("done.txt")),
+        ("before\nquick\n".into(), "kept".into())
+    );
     let refused =
         for_step(&hands, "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit").await.unwrap_err();
     assert!(refused.to_string().contains("changes of it are lost: `.git"), "{refused}");

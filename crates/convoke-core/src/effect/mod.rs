@@ -135,7 +135,7 @@ impl Scope {
         IdempotencyKey::derive_in(self.run_id(), self.generation(), path, ordinal)
     }
 
-    fn journal(&self) -> Option<&RunJournal> {
+    pub(crate) fn journal(&self) -> Option<&RunJournal> {
         self.node.run.journal.as_ref()
     }
 }
@@ -384,10 +384,7 @@ impl<'a> NumberedEffect<'a> {
     /// Makes everything learnt so far durable, and makes sure that the run is still ours: the last thing before the world is
     /// touched.
     async fn settle(&self) -> Result<(), Error> {
-        match self.scope.journal() {
-            Some(journal) => Ok(journal.settle_and_confirm().await?),
-            None => Ok(()),
-        }
+        self.scope.confirm().await
     }
 
     /// Takes down that the effect is about to happen, durably.

@@ -527,12 +527,14 @@ impl Scope {
         let begun =
             self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal)?.started);
         let was_asking = begun.and_then(|begun| self.was_asking(begun));
+        let key = effect.key();
+        let before = effect.kept_before().map(|kept| self.outward_arguments(&**tool, &kept).into_owned());
+        // In any case: the tool also sees to it that what still lives of the call does nothing more.
+        let became = tool.reconcile(&key, arguments, before.as_ref()).await;
         if was_asking.is_some_and(|about| tool.is_undone_while_asking(&about)) {
             return Ok(None);
         }
-        let key = effect.key();
-        let before = effect.kept_before().map(|kept| self.outward_arguments(&**tool, &kept).into_owned());
-        let remark = match tool.reconcile(&key, arguments, before.as_ref()).await {
+        let remark = match became {
             Ok(Reconciliation::Done(content)) => return Ok(Some(Reconciled { content, lost: false })),
             Ok(Reconciliation::NotDone) => return Ok(None),
             // A tool that cannot say leaves it to people.

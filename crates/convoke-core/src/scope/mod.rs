@@ -117,6 +117,18 @@ impl Scope {
         }
     }
 
+    /// Makes sure that nobody has taken the run over, by asking the store: for a tool that has worked for a while on what touches the
+    /// world only at its end.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if somebody else has the run by now, or the store fails.
+    pub async fn confirm(&self) -> Result<(), Error> {
+        match self.journal() {
+            Some(journal) => Ok(journal.settle_and_confirm().await?),
+            None => Ok(()),
+        }
+    }
+
     /// Returns whether anybody listens to events. Saves making those that nobody hears.
     #[must_use]
     pub fn has_listeners(&self) -> bool {

@@ -49,7 +49,8 @@ pub trait Tool: Send + Sync {
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>>;
 
     /// Says what became of a call that was interrupted, if the tool can find out: by its key, or by what it
-    /// [kept](Preparation::keeping) before, which journals of older versions do not have.
+    /// [kept](Preparation::keeping) before, which journals of older versions do not have. What may still live of the call is kept from
+    /// doing anything more: the process that made it may only have been stopped.
     fn reconcile<'a>(
         &'a self,
         key: &'a IdempotencyKey,

@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use self::command::GitCommand;
 use crate::sandbox::{CommandEnd, CommandSlot, Sandbox, SandboxCommand};
-use crate::shell::{by_turns, result};
+use crate::shell::{by_turns, result, taken_over};
 
 /// How long a command may take, in seconds.
 const TIME: u64 = 60;
@@ -96,7 +96,7 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot, scope: &Scop
         let check = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{commit}^{{commit}}")]
             .map(Into::into);
         let checked = sandbox
-            .run_in(task(sandbox, &arguments.folder, check.to_vec()), turn)
+            .run_in(task(sandbox, &arguments.folder, check.to_vec()), &turn.for_a_look())
             .await
             .map_err(Error::failed)?;
         if checked.end != CommandEnd::Exited(0) {
@@ -107,7 +107,9 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot, scope: &Scop
         }
     }
     let task = task(sandbox, &arguments.folder, parsed.into_arguments(protected));
-    let finished = sandbox.run_in(task, turn).await.map_err(Error::failed)?;
+    // Nobody reviews what git changes.
+    let ended = sandbox.clone().reviewed(false).run_held(task, turn).await.map_err(Error::failed)?;
+    let finished = taken_over(ended, scope).await?;
     result(sandbox, &finished, TIME, scope)
 }
 

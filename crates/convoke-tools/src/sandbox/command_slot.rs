@@ -13,17 +13,24 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::command_processes::{end_marked, new_mark};
-use super::layers::Layers;
+use super::layers::{CameOut, Layers};
 use super::process::{ChosenConfinement, choose};
 use super::start::InPlaceConfinement;
 use super::{Network, Sandbox, SandboxError};
+
+/// What the layers are called, in what is kept of a call, of a command that does nothing before they come out.
+const CONTAINED: &str = "layers";
+/// And of one that may reach other machines.
+const REACHING: &str = "reaching_layers";
 
 /// A place among the commands of a workspace, as long as it is held.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandSlot {
     mark: u64,
-    /// The layers of its view, if it does nothing before they come out.
+    /// The layers of its view.
     layers: Option<Arc<Layers>>,
+    /// Whether it does nothing before they come out.
+    is_contained: bool,
     /// Whether a command has had them.
     are_used: Arc<AtomicBool>,
     _place: Option<Arc<OwnedSemaphorePermit>>,
@@ -32,6 +39,11 @@ pub(crate) struct CommandSlot {
 impl CommandSlot {
     pub(super) fn mark(&self) -> u64 {
         self.mark
+    }
+
+    /// The same for a command that only looks, before the one that it is all about.
+    pub(crate) fn for_a_look(&self) -> Self {
+        Self { layers: None, ..self.clone() }
     }
 
     /// The layers for a command in a view; new ones at this place if there are none, or another command of the call has had them: then
@@ -69,12 +81,14 @@ impl Sandbox {
         // On the workspace itself one command at a time: each would take what another has planted for what was there.
         let is_alone = matches!(how, Ok(Ok(ChosenConfinement::InPlace(InPlaceConfinement::Landlock))));
         // What works in a view, and reaches nobody, has done nothing until it comes out.
-        let is_contained = matches!(how, Ok(Ok(ChosenConfinement::View))) && self.network == Network::None;
+        let is_in_view = matches!(how, Ok(Ok(ChosenConfinement::View)));
+        let is_contained = is_in_view && self.network == Network::None;
         let place = self.workspace.for_command(is_alone).await;
         let mark = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
         // Without them it is not known later, and whoever makes others says what is wrong.
-        let layers = is_contained.then(|| Layers::reserve(&self.layers, mark).ok()).flatten().map(Arc::new);
-        Ok(CommandSlot { mark, layers, are_used: Arc::default(), _place: place.map(Arc::new) })
+        let layers = is_in_view.then(|| Layers::reserve(&self.layers, mark).ok()).flatten().map(Arc::new);
+        let (are_used, _place) = (Arc::default(), place.map(Arc::new));
+        Ok(CommandSlot { mark, layers, is_contained, are_used, _place })
     }
 
     /// The turn that a call has, or has to wait for.
@@ -93,7 +107,8 @@ impl Sandbox {
                     layers.open();
                 }
                 let layers = turn.layers.as_ref().map(|layers| layers.path().to_owned());
-                let seen = json!({"mark": turn.mark, "boot": boot(), "layers": layers});
+                let layers_are = if turn.is_contained { CONTAINED } else { REACHING };
+                let seen = json!({"mark": turn.mark, "boot": boot(), layers_are: layers});
                 Preparation::default().keeping(seen).holding(turn)
             }
             // The call says why there is no turn.
@@ -102,16 +117,22 @@ impl Sandbox {
     }
 }
 
-/// What is known of a call that ran a command and was interrupted. What still lives of the command is ended: whoever is
-/// asked looks at what it has done, and that must not change any more.
+/// What is known of a call that ran a command and was interrupted. What still lives of the command is ended, and its view closed: whoever
+/// is asked looks at what it has done, and that must not change any more, also if its process was only stopped.
 pub(crate) fn interrupted(before: Option<&Value>) -> Reconciliation {
-    let mark = before.filter(|seen| seen["boot"] == boot()).and_then(|seen| seen["mark"].as_u64());
-    let layers = before.filter(|_| mark.is_some()).and_then(|seen| seen["layers"].as_str());
+    let before = before.filter(|seen| seen["boot"] == boot());
+    let mark = before.and_then(|seen| seen["mark"].as_u64());
+    let closed =
+        |layers| before.and_then(|seen| seen[layers].as_str()).map(|at| Layers::close(Path::new(at)));
+    let (contained, reaching) = (closed(CONTAINED), closed(REACHING));
     match mark.map(end_marked) {
         // Whatever it did was in its view, and went with it.
-        Some((_, 0)) if layers.is_some_and(|path| Layers::had_kept_everything(Path::new(path))) => {
-            Reconciliation::NotDone
-        }
+        Some((_, 0)) if contained == Some(CameOut::Nothing) => Reconciliation::NotDone,
+        Some((_, 0)) if contained.or(reaching) == Some(CameOut::Still) => Reconciliation::Ask(
+            "What it changed was just coming out of its view, and the process that brings it out has not ended: if it is stopped, end \
+             it before you look, and answer then."
+                .to_owned(),
+        ),
         None | Some((0, 0)) => Reconciliation::Unknown,
         Some((ended, 0)) => Reconciliation::Ask(format!(
             "{} it had started still ran, and {} ended just now, so it may have been cut short.",

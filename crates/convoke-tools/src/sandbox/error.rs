@@ -47,6 +47,9 @@ pub enum SandboxError {
         /// What went wrong.
         why: String,
     },
+    /// Another process has taken its run over, and has had its view closed.
+    #[error("nothing that the command changed was taken over: another process has taken over its run")]
+    TakenOver,
     /// The folder it should start in.
     #[error(transparent)]
     File(#[from] FileError),

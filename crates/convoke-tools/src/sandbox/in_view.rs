@@ -182,8 +182,10 @@ impl StartedView {
         if self.layers.are_unchanged() {
             return Ok(GateResult::default());
         }
-        let out = self.layers.come_out()?;
-        Ok(self.known.gate(sandbox)?.bring_out(&out)?)
+        if self.layers.are_closed() {
+            return Err(SandboxError::TakenOver);
+        }
+        self.known.gate(sandbox)?.bring_out(&self.layers)
     }
 }
 

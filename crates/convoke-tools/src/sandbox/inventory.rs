@@ -3,7 +3,7 @@
 //! A folder is listed again only if it was changed since: the kernel sets the time of a folder's last change, and nobody can
 //! set it back. What cannot be looked into is hidden as a whole: nobody knows what is in there.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
 use super::made;
+use super::other_names::{LinkedFile, LinkedSecrets};
 use crate::repository::is_repository;
 use crate::workspace::{FileError, FileKind, Protected, Protection, listed};
 
@@ -100,28 +101,23 @@ impl Inventory {
 
     /// Hides secrets by the other names they have. That a file got one shows in the file only.
     fn other_names(&self, top: &Path, found: &mut FoundSecrets) {
-        let linked = |path: &Path| {
-            let stat = stat(&top.join(path)).ok()?;
-            let is_linked =
-                FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 1;
-            is_linked.then_some((stat.st_dev, stat.st_ino))
-        };
-        let files = found.hidden.iter().filter(|(_, kind)| *kind == FileKind::File);
-        let secrets: BTreeSet<(u64, u64)> = files.filter_map(|(path, _)| linked(path)).collect();
-        if secrets.is_empty() {
+        let secrets = LinkedSecrets::of(top, &found.hidden);
+        if secrets.are_none() {
             return;
         }
+        let mut seen = Vec::new();
         for path in self.folders.keys() {
-            let entries = opened(&top.join(path)).and_then(|folder| listed(&folder, path).ok());
-            for (name, kind) in entries.into_iter().flatten() {
-                let path = path.join(name);
-                if kind == FileKind::File && linked(&path).is_some_and(|file| secrets.contains(&file)) {
-                    found.hidden.push((path, kind));
-                }
+            let Some(folder) = opened(&top.join(path)) else { continue };
+            let files = listed(&folder, path).unwrap_or_default().into_iter();
+            for (name, _) in files.filter(|(_, kind)| *kind == FileKind::File) {
+                let file = LinkedFile::at(&folder, Path::new(&name));
+                seen.extend(file.map(|file| (path.join(name), file)));
             }
         }
+        let hidden: HashSet<PathBuf> = found.hidden.iter().map(|(path, _)| path.clone()).collect();
+        seen.retain(|(path, _)| !hidden.contains(path));
+        found.hidden.extend(secrets.among(seen).map(|path| (path, FileKind::File)));
         found.hidden.sort_by(|(one, _), (other, _)| one.cmp(other));
-        found.hidden.dedup();
     }
 }
 
@@ -164,6 +160,12 @@ pub(super) fn changed_at(stat: &Stat) -> (i64, i64) {
     (stat.st_ctime as i64, stat.st_ctime_nsec as i64)
 }
 
+/// When the content of something was written last, as far as nobody has set that back.
+#[allow(clippy::unnecessary_cast, reason = "its types depend on the machine")]
+pub(super) fn written_at(stat: &Stat) -> (i64, i64) {
+    (stat.st_mtime as i64, stat.st_mtime_nsec as i64)
+}
+
 fn stat(place: &Path) -> Result<Stat, Errno> {
     statat(CWD, place, AtFlags::SYMLINK_NOFOLLOW)
 }
@@ -172,7 +174,7 @@ fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-fn opened(place: &Path) -> Option<OwnedFd> {
+pub(super) fn opened(place: &Path) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(CWD, place, flags, Mode::empty()).ok()
 }

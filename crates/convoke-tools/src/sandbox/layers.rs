@@ -11,8 +11,16 @@ use super::SandboxError;
 use super::inventory::FoundSecrets;
 use super::scratch::Scratch;
 
+/// What the command changed, as long as nothing of it has come out.
+pub(super) const UPPER: &str = "upper";
+/// The same, once it comes out.
+pub(super) const OUT: &str = "out";
+/// The same, when whoever went on with the run has said that nothing comes out any more.
+pub(super) const CLOSED: &str = "closed";
+
 /// The folders of one view. They go with it, and with them everything that has not come out. Of a command that is dropped before
-/// anybody knows what came of it, their names stay for a while: they tell that nothing came out.
+/// anybody knows what came of it, their names stay for a while: they tell that nothing came out. Its changes get another name before they
+/// come out, and another one before they are given up, also by another process: only one of both can be done.
 #[derive(Debug)]
 pub(super) struct Layers {
     scratch: Scratch,
@@ -24,14 +32,14 @@ impl Layers {
     /// Makes those of a command, which have this number, at a place that [`place`] has found. From now on they tell whether something
     /// has come out of them.
     pub(super) fn reserve(place: &Path, number: u64) -> Result<Self, SandboxError> {
-        let scratch = Scratch::numbered(place, number, &["root", "hidden", "upper", "work"])?;
+        let scratch = Scratch::numbered(place, number, &["root", "hidden", UPPER, "work"])?;
         Ok(Self { scratch, is_open: AtomicBool::new(false) })
     }
 
     /// Makes them ready for a view on a workspace.
     pub(super) fn furnish(&self, top: &Path, found: &FoundSecrets) -> Result<(), SandboxError> {
         // In a view the workspace has the mode that its uppermost layer has.
-        for layer in ["hidden", "upper"] {
+        for layer in ["hidden", UPPER] {
             like(top, &self.scratch.path().join(layer)).map_err(failed)?;
         }
         self.hide(top, found).map_err(failed)
@@ -65,17 +73,23 @@ impl Layers {
         std::fs::read_dir(self.upper()).is_ok_and(|mut entries| entries.next().is_none())
     }
 
-    /// Has what is in the upper layer come out from now on, from where it is then. There is no upper layer any more.
-    pub(super) fn come_out(&self) -> Result<PathBuf, SandboxError> {
-        let out = self.scratch.path().join("out");
-        std::fs::rename(self.upper(), &out).map_err(failed)?;
-        Ok(out)
+    /// Has what is in the upper layer come out from now on. There is no upper layer any more.
+    pub(super) fn come_out(&self) -> Result<(), SandboxError> {
+        std::fs::rename(self.upper(), self.path().join(OUT)).map_err(|error| match self.are_closed() {
+            true => SandboxError::TakenOver,
+            false => failed(error),
+        })
+    }
+
+    /// Whether another process has them closed.
+    pub(super) fn are_closed(&self) -> bool {
+        self.path().join(CLOSED).exists()
     }
 
     /// Has them tell nothing any more: something is done without them.
     pub(super) fn tell_nothing(&self) -> Result<(), SandboxError> {
         match self.come_out() {
-            Err(failed) if self.upper().exists() => Err(failed),
+            Err(failed) if self.upper().exists() || matches!(failed, SandboxError::TakenOver) => Err(failed),
             _ => Ok(()),
         }
     }
@@ -95,9 +109,17 @@ impl Layers {
         self.is_open.store(false, Ordering::Relaxed);
     }
 
-    /// Whether nothing had come out of a view, whose layers were here, when its command was dropped or its Convoke was killed.
-    pub(super) fn had_kept_everything(path: &Path) -> bool {
-        Scratch::is_left(path) && path.join("upper").is_dir()
+    /// Has nothing come out any more of a view whose layers are here, though the process of its command may go on some time. Says
+    /// what had come out.
+    pub(super) fn close(path: &Path) -> CameOut {
+        let closed = path.join(CLOSED);
+        if std::fs::rename(path.join(UPPER), &closed).is_ok() || closed.is_dir() {
+            CameOut::Nothing
+        } else if path.join(OUT).is_dir() && !Scratch::is_left(path) {
+            CameOut::Still
+        } else {
+            CameOut::Unknown
+        }
     }
 
     pub(super) fn root(&self) -> PathBuf {
@@ -105,12 +127,22 @@ impl Layers {
     }
 
     pub(super) fn upper(&self) -> PathBuf {
-        self.scratch.path().join("upper")
+        self.scratch.path().join(UPPER)
     }
 
     pub(super) fn work(&self) -> PathBuf {
         self.scratch.path().join("work")
     }
+}
+
+/// What had come out of a view when it was closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CameOut {
+    /// Nothing, and nothing will.
+    Nothing,
+    /// It was coming out, and the process that brings it out has not ended.
+    Still,
+    Unknown,
 }
 
 impl Drop for Layers {
@@ -170,7 +202,7 @@ mod tests {
         dropped.open();
         std::fs::write(dropped.upper().join("file"), "x").expect("a change");
         drop(dropped);
-        assert!(Layers::had_kept_everything(&path(1)));
+        assert_eq!(Layers::close(&path(1)), CameOut::Nothing);
         let left: Vec<_> = std::fs::read_dir(path(1)).expect("a folder").flatten().collect();
         assert!(left.len() == 1 && std::fs::read_dir(left[0].path()).expect("a folder").next().is_none());
         let settled = make(2);
@@ -181,8 +213,9 @@ mod tests {
         let came_out = make(3);
         came_out.open();
         came_out.come_out().expect("its changes");
+        assert_eq!(Layers::close(&path(3)), CameOut::Still);
         drop(came_out);
-        assert!(!Layers::had_kept_everything(&path(3)));
+        assert_eq!(Layers::close(&path(3)), CameOut::Unknown);
     }
 
     #[test]
@@ -191,7 +224,6 @@ mod tests {
         let make = |mark| made(place.path(), mark, top.path());
         let path = |mark| Scratch::place(place.path(), mark);
         let used = make(1);
-        assert!(!Layers::had_kept_everything(&path(1)), "it is in use");
         // As if its process had been killed: nothing is taken away, and the lock is gone.
         let left = |layers: Layers| {
             let moved = layers.scratch.path().with_extension("moved");
@@ -207,14 +239,23 @@ mod tests {
             path
         };
         let kept = left(used);
-        assert!(Layers::had_kept_everything(&kept));
-        assert!(Layers::had_kept_everything(&kept), "also if it is asked again");
+        assert_eq!(Layers::close(&kept), CameOut::Nothing);
+        assert_eq!(Layers::close(&kept), CameOut::Nothing, "also if it is asked again");
         let layers = make(2);
-        let out = layers.come_out().expect("its changes");
-        assert!(out.is_dir() && !layers.upper().exists());
+        layers.come_out().expect("its changes");
+        assert!(path(2).join(OUT).is_dir() && !layers.upper().exists());
         drop(layers);
-        assert!(!Layers::had_kept_everything(&path(2)), "it is not there");
-        std::fs::create_dir_all(path(3).join("out")).expect("what a kill would have left");
-        assert!(!Layers::had_kept_everything(&path(3)));
+        assert_eq!(Layers::close(&path(2)), CameOut::Unknown, "it is not there");
+        std::fs::create_dir_all(path(3).join(OUT)).expect("what a kill would have left");
+        assert_eq!(Layers::close(&path(3)), CameOut::Unknown);
+    }
+
+    #[test]
+    fn nothing_comes_out_of_a_view_that_another_process_has_closed() {
+        let (place, top) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let layers = made(place.path(), 1, top.path());
+        assert_eq!(Layers::close(layers.path()), CameOut::Nothing, "though it is in use");
+        assert!(matches!(layers.come_out(), Err(SandboxError::TakenOver)));
+        assert!(matches!(layers.tell_nothing(), Err(SandboxError::TakenOver)));
     }
 }

@@ -37,6 +37,7 @@ mod limits;
 mod made;
 mod notes;
 mod openings;
+mod other_names;
 mod output;
 mod process;
 mod protected_paths;

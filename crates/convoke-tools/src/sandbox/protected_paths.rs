@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, statat};
-
+use super::other_names::{LinkedFile, LinkedSecrets};
 use crate::workspace::{FileError, FileKind, Protection, TreeEntry, Visit, Workspace};
 
 /// The paths that are protected in a workspace now.
@@ -37,28 +36,30 @@ impl ProtectedPaths {
         protection: impl Fn(&TreeEntry<'_>) -> Option<Protection>,
     ) -> Result<Self, FileError> {
         let mut holes = Self::default();
-        let mut with_other_names = BTreeSet::new();
         workspace.walk(".", &mut |entry: TreeEntry<'_>| {
             // A file in the place of a repository says where the repository is.
             let is_pointer = entry.name == ".git" && entry.kind != FileKind::Folder;
             match protection(&entry).or(is_pointer.then_some(Protection::ReadOnly)) {
                 None => return Ok(Visit::Enter),
-                Some(Protection::Secret) => {
-                    with_other_names.extend(file_with_other_names(&entry));
-                    holes.hide(entry.path, entry.kind);
-                }
+                Some(Protection::Secret) => holes.hide(entry.path, entry.kind),
                 Some(Protection::ReadOnly) => holes.read_only.push((entry.path.to_owned(), entry.kind)),
             }
             Ok(Visit::Pass)
         })?;
-        if !with_other_names.is_empty() {
+        let secrets = LinkedSecrets::of(workspace.path(), &holes.secret);
+        if !secrets.are_none() {
+            let mut seen = Vec::new();
             workspace.walk(".", &mut |entry: TreeEntry<'_>| {
-                let file = file_with_other_names(&entry);
-                if entry.protection.is_none() && file.is_some_and(|file| with_other_names.contains(&file)) {
-                    holes.hide(entry.path, entry.kind);
+                if entry.protection.is_some() {
+                    return Ok(Visit::Pass);
                 }
-                Ok(if entry.protection.is_some() { Visit::Pass } else { Visit::Enter })
+                if entry.kind == FileKind::File {
+                    let file = LinkedFile::at(entry.folder, Path::new(entry.name));
+                    seen.extend(file.map(|file| (entry.path.to_owned(), file)));
+                }
+                Ok(Visit::Enter)
             })?;
+            secrets.among(seen).for_each(|path| holes.hide(&path, FileKind::File));
         }
         Ok(holes)
     }
@@ -81,13 +82,4 @@ impl ProtectedPaths {
     pub(super) fn is_secret(&self, path: &Path) -> bool {
         self.secret.iter().any(|(secret, _)| secret == path)
     }
-}
-
-/// A file's device and number, if it is one with several names: each is a way to it.
-fn file_with_other_names(entry: &TreeEntry<'_>) -> Option<(u64, u64)> {
-    if entry.kind != FileKind::File {
-        return None;
-    }
-    let stat = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    (stat.st_nlink > 1).then_some((stat.st_dev, stat.st_ino))
 }

@@ -24,6 +24,7 @@ use crate::sandbox::{
 };
 
 pub use for_step::was_overtaken;
+pub(crate) use review::taken_over;
 
 /// The event that tells of changes that were not taken over, with the command and why.
 pub const CHANGES_REFUSED: &str = "changes_refused";
@@ -140,7 +141,7 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &CommandSlot, scope: &Sco
         scope.leave_note(rules.answers_json(scope.run_id()));
     }
     let finished = match ended.map_err(Error::failed)? {
-        EndedCommand::Held(held) => review::reviewed(sandbox, *held, &arguments.command, scope).await?,
+        EndedCommand::Held(held) => review::reviewed(sandbox, held, &arguments.command, scope).await?,
         EndedCommand::Done(finished) => finished,
     };
     let mut finished = finished;

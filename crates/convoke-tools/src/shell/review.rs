@@ -3,12 +3,23 @@
 use convoke_core::{Decision, Error, Question, Scope};
 use serde_json::json;
 
-use crate::sandbox::{CommandResult, HeldChanges, Sandbox};
+use crate::sandbox::{CommandResult, EndedCommand, HeldChanges, Sandbox};
+
+/// Brings out what a command changed, if the run is still ours: it took its time, and may have been stopped meanwhile.
+pub(crate) async fn taken_over(ended: EndedCommand, scope: &Scope) -> Result<CommandResult, Error> {
+    match ended {
+        EndedCommand::Held(held) => {
+            scope.confirm().await?;
+            held.take_over().await.map_err(Error::failed)
+        }
+        EndedCommand::Done(finished) => Ok(finished),
+    }
+}
 
 /// Brings out what a command changed; where that is to be looked at, if a person agrees.
 pub(super) async fn reviewed(
     sandbox: &Sandbox,
-    mut held: HeldChanges,
+    mut held: Box<HeldChanges>,
     command: &str,
     scope: &Scope,
 ) -> Result<CommandResult, Error> {
@@ -16,7 +27,7 @@ pub(super) async fn reviewed(
         true => held.changes().await.map_err(Error::failed)?,
         false => None,
     };
-    let Some(changes) = changes else { return held.take_over().await.map_err(Error::failed) };
+    let Some(changes) = changes else { return taken_over(EndedCommand::Held(held), scope).await };
     let (place, digest) = (scope.child("review"), changes.digest());
     let was_asked = place.composing().has_past_in(&digest);
     // Asked of nobody, the question would suspend the run, and the view would be lost. What was asked before may have been
@@ -44,7 +55,7 @@ pub(super) async fn reviewed(
         place.composing().withdraw_earlier_questions();
     }
     match place.ask_named(&digest, question).await {
-        Ok(answer) if answer.is_approval() => held.take_over().await.map_err(Error::failed),
+        Ok(answer) if answer.is_approval() => taken_over(EndedCommand::Held(held), scope).await,
         Ok(answer) => {
             let why = match &answer.decision {
                 Decision::Reject { reason: why } | Decision::Revise { text: why } if !why.is_empty() => {

@@ -74,10 +74,13 @@ async fn a_hard_link_to_a_secret_is_no_way_to_it_from_a_shell() {
     for hands in everywhere("a_hard_link_to_a_secret_is_no_way_to_it_from_a_shell", |sandbox| sandbox) {
         let env = hands.put(".env", SECRET);
         hands.put("app/plain.txt", "plain");
+        let key = hands.put(".ssh/deep/key", SECRET);
+        std::fs::hard_link(key, hands.inside("app/of_a_folder.txt")).unwrap();
         std::fs::hard_link(env, hands.inside("app/notes.txt")).unwrap();
         std::fs::hard_link(hands.inside("app/plain.txt"), hands.inside("app/same.txt")).unwrap();
         for command in [
             "cat app/notes.txt",
+            "cat app/of_a_folder.txt",
             "cp app/notes.txt src; cat src",
             "echo x > app/notes.txt",
             "rm app/notes.txt",
@@ -88,6 +91,27 @@ async fn a_hard_link_to_a_secret_is_no_way_to_it_from_a_shell() {
         assert_eq!(hands.content("app/notes.txt"), SECRET);
         assert_eq!(bash(&hands, "cat app/same.txt").await, "plain\nExit code: 0");
     }
+}
+
+/// A folder of secrets that is too large to be looked through: what has a name that nobody has seen may be in there.
+#[tokio::test]
+async fn where_not_all_secrets_are_looked_at_files_with_unseen_names_are_hidden() {
+    let test = "where_not_all_secrets_are_looked_at_files_with_unseen_names_are_hidden";
+    let Some(hands) = in_views(test, |sandbox| sandbox) else { return };
+    hands.put("plain.txt", "plain");
+    std::fs::hard_link(hands.inside("plain.txt"), hands.inside("same.txt")).unwrap();
+    let first = hands.put(".ssh/0", SECRET);
+    // Names of one file are enough, and cost little.
+    for number in 1..=66_000 {
+        let name = hands.inside(&format!(".ssh/{number}"));
+        if std::fs::hard_link(&first, name).is_err() {
+            hands.put(&format!(".ssh/{number}"), "");
+        }
+    }
+    let last = hands.put(".ssh/deep/key", SECRET);
+    std::fs::hard_link(last, hands.inside("linked.txt")).unwrap();
+    bash(&hands, "cat linked.txt").await;
+    assert_eq!(bash(&hands, "cat same.txt").await, "plain\nExit code: 0");
 }
 
 /// In a view the folders of secrets are open, and nothing leads to the secrets themselves, nor does a change come out.

@@ -4,6 +4,9 @@
 //! as for file tools, and by those on what git executes. What was changed in the workspace meanwhile, by a person or another
 //! command, is never overwritten. Whatever is refused is told, with the reason, and goes with the view.
 //!
+//! Removals come last, and not at all if something that has content did not come out: what was removed may be what that was, under
+//! its old name, and would be lost with the view.
+//!
 //! Nothing of the command lives any more when this begins. Folders are opened by handles, and links never followed: the
 //! upper layer is what the command made of it.
 
@@ -25,10 +28,13 @@ use rustix::io::Errno;
 
 pub(crate) use self::changes::Changes;
 use self::judge::{Candidate, GateVerdict};
+use self::remove::Removals;
 pub(crate) use self::secrets::Secrets;
-use super::LostChanges;
-use super::inventory::{DEEPEST, Identity, changed_at, identity};
-use crate::repository::{Controls, is_repository};
+use super::inventory::{DEEPEST, Identity, changed_at, identity, written_at};
+use super::layers::{Layers, UPPER};
+use super::notes::on_a_line;
+use super::{LostChanges, SandboxError};
+use crate::repository::{Controls, RepositoryFile, is_repository, part_of};
 use crate::workspace::{FileError, FileKind, Workspace, listed, opened_up};
 
 /// What a command changed, and may not have changed.
@@ -36,6 +42,18 @@ use crate::workspace::{FileError, FileKind, Workspace, listed, opened_up};
 pub(super) struct Refusal {
     pub(super) path: PathBuf,
     pub(super) why: String,
+    pub(super) what: Refused,
+}
+
+/// What it is that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// A file, a folder or a link: it goes with the view.
+    Content,
+    /// A pipe, a setting, a removal: nothing is lost with it.
+    Nothing,
+    /// A removal that could have been, were it not for the content that was refused.
+    Kept,
 }
 
 /// What has come out.
@@ -44,14 +62,19 @@ pub(super) struct GateResult {
     /// Files, folders and links that were made, changed or removed.
     pub(super) changes: usize,
     pub(super) refused: Vec<Refusal>,
+    /// What is still to be removed.
+    removals: Vec<Removals>,
+    /// Files with several names that have lost one here: for that they are changed by nobody else.
+    unlinked: HashSet<Identity>,
 }
 
 impl GateResult {
     /// What was lost with all that was refused.
     pub(super) fn lost(&self) -> LostChanges {
+        let is_overtaken = |refusal: &Refusal| refusal.why == CONFLICT || refusal.what == Refused::Kept;
         match self.refused.as_slice() {
             [] => LostChanges::None,
-            refused if refused.iter().all(|refusal| refusal.why == CONFLICT) => LostChanges::Overtaken,
+            refused if refused.iter().all(is_overtaken) => LostChanges::Overtaken,
             _ => LostChanges::Refused,
         }
     }
@@ -97,19 +120,20 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 
 impl Gate<'_> {
     /// Brings out what may be.
-    pub(super) fn bring_out(&self, upper: &Path) -> Result<GateResult, FileError> {
+    pub(super) fn bring_out(&self, layers: &Layers) -> Result<GateResult, SandboxError> {
         let failed = |errno: Errno| FileError::io("take over the changes in", Path::new(""), errno);
         let mut out = GateResult::default();
-        let parent = upper.parent().unwrap_or(upper);
-        let parent = openat(CWD, parent, FOLDER, Mode::empty()).map_err(failed)?;
-        let upper = opened_up(&parent, upper.file_name().unwrap_or_default()).map_err(failed)?;
+        let parent = openat(CWD, layers.path(), FOLDER, Mode::empty()).map_err(failed)?;
+        let upper = opened_up(&parent, OsStr::new(UPPER)).map_err(failed)?;
         if let Some(why) = self.too_much(&upper) {
-            out.refused.push(Refusal { path: PathBuf::new(), why });
+            refuse(&mut out, Path::new(""), why);
             return Ok(out);
         }
         // One change at a time: file tools of this process wait.
         let _changing = self.workspace.changing();
         let lower = openat(&**self.workspace.root(), ".", FOLDER, Mode::empty()).map_err(failed)?;
+        // After everything that takes time: from here on nobody knows any more that nothing has come out.
+        layers.come_out()?;
         let top = Folder {
             upper: &upper,
             lower: &lower,
@@ -119,6 +143,7 @@ impl Gate<'_> {
             is_foreign: false,
         };
         self.folder(&top, &mut out);
+        self.carry_out_removals(&lower, &mut out);
         Ok(out)
     }
 
@@ -158,12 +183,12 @@ impl Gate<'_> {
         let Ok(entries) = listed(folder.upper, folder.path) else {
             return refuse(out, folder.path, "it cannot be listed");
         };
+        let mut gone = Vec::new();
         if is_opaque(folder.upper) {
             let kept: HashSet<&OsStr> = entries.iter().map(|(name, _)| name.as_os_str()).collect();
             let before = listed(folder.lower, folder.path).unwrap_or_default();
-            for (name, _) in before.iter().filter(|(name, _)| !kept.contains(name.as_os_str())) {
-                self.remove(folder, name, out);
-            }
+            let before = before.into_iter().map(|(name, _)| name);
+            gone.extend(before.filter(|name| !kept.contains(name.as_os_str())));
         }
         let blocked = self.would_believe_planted(folder);
         for (name, kind) in &entries {
@@ -178,10 +203,11 @@ impl Gate<'_> {
             }
             match kind {
                 FileKind::Folder => self.enter(folder, name, &path, out),
-                FileKind::Other(_) if is_whiteout(folder.upper, name) => drop(self.remove(folder, name, out)),
+                FileKind::Other(_) if is_whiteout(folder.upper, name) => gone.push(name.clone()),
                 kind => self.one(folder, name, &path, *kind, out),
             }
         }
+        out.removals.extend(Removals::of(folder, gone));
     }
 
     /// A folder that was made, or changed inside.
@@ -206,7 +232,7 @@ impl Gate<'_> {
                 // What was changed in it is not all that it was.
                 return refuse(out, path, CONFLICT);
             }
-            if before.is_ok() && !self.remove(folder, name, out) {
+            if before.is_ok() && !self.set_aside(folder, name, out) {
                 return;
             }
             // A new folder with nothing in it that has to be looked after is moved as a whole.
@@ -298,16 +324,16 @@ impl Gate<'_> {
         let judged = Candidate { folder: folder.upper, name, path, kind, git: git.as_deref(), before: own };
         let (content, told, is_made) = match self.verdict(&judged, folder.is_new_repository) {
             GateVerdict::Ignore => return,
-            GateVerdict::Refuse(why) => return refuse(out, path, why),
+            GateVerdict::Refuse(why) => return out.refused.push(Refusal::of(&judged, why)),
             GateVerdict::Take => (None, None, false),
             GateVerdict::TakeMade => (None, None, true),
             GateVerdict::Reduce { content, told } => (Some(content), told, false),
         };
         if let Some(before) = &before {
-            if (folder.is_foreign || self.is_newer(before)) && !judged.is_same() {
+            if (folder.is_foreign || self.is_newer(before, &out.unlinked)) && !judged.is_same() {
                 return refuse(out, path, CONFLICT);
             }
-            if kind_of(before) == FileKind::Folder && !self.remove(folder, name, out) {
+            if kind_of(before) == FileKind::Folder && !self.set_aside(folder, name, out) {
                 return;
             }
         }
@@ -324,20 +350,24 @@ impl Gate<'_> {
             }
         };
         match taken {
-            Ok(()) => out.changes += 1,
+            Ok(()) => {
+                out.changes += 1;
+                out.unlinked.extend(before.as_ref().filter(|before| before.st_nlink > 1).map(identity));
+            }
             Err(errno) => return refuse(out, path, format!("it cannot be written: {errno}")),
         }
         if is_made {
             take::mark(folder.lower, name);
         }
-        if let Some(told) = told {
-            refuse(out, path, told);
+        if let Some(why) = told {
+            out.refused.push(Refusal { path: path.to_owned(), why, what: Refused::Nothing });
         }
     }
 
-    /// Whether something in the workspace was changed since the view was made.
-    fn is_newer(&self, stat: &Stat) -> bool {
-        changed_at(stat) > self.since
+    /// Whether something in the workspace was changed since the view was made. Of what has lost a name here, only its content tells.
+    fn is_newer(&self, stat: &Stat, unlinked: &HashSet<Identity>) -> bool {
+        let changed = if unlinked.contains(&identity(stat)) { written_at(stat) } else { changed_at(stat) };
+        changed > self.since
     }
 
     /// Whether a folder of the workspace is not the one that was there when the view was made.
@@ -391,8 +421,26 @@ impl Gate<'_> {
 const CONFLICT: &str =
     "somebody else changed it while the command ran, and that was kept; look at it again, and do it anew";
 
+impl Refusal {
+    /// That this does not come out. What git remembers of its work is nobody's content, and left out it can still be given up.
+    fn of(judged: &Candidate<'_>, why: String) -> Self {
+        let is_progress = judged.git.is_some_and(|git| part_of(git) == RepositoryFile::Progress);
+        let is_empty = is_progress || matches!(judged.kind, FileKind::Other(_));
+        let what = if is_empty { Refused::Nothing } else { Refused::Content };
+        Self { path: judged.path.to_owned(), why, what }
+    }
+}
+
+/// Why nothing is removed, if something that has content was refused.
+fn why_nothing_is_removed(refused: &[Refusal]) -> Option<String> {
+    let lost = refused.iter().find(|refusal| refusal.what == Refused::Content)?;
+    let lost = on_a_line(&lost.path);
+    Some(format!("it was kept, because `{lost}`, which the same command made or changed, did not come out"))
+}
+
+/// Refuses a file, a folder or a link.
 fn refuse(out: &mut GateResult, path: &Path, why: impl Into<String>) {
-    out.refused.push(Refusal { path: path.to_owned(), why: why.into() });
+    out.refused.push(Refusal { path: path.to_owned(), why: why.into(), what: Refused::Content });
 }
 
 fn kind_of(stat: &Stat) -> FileKind {

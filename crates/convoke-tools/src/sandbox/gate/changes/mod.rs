@@ -25,7 +25,7 @@ use rustix::fs::{CWD, Mode, openat};
 
 use self::one::{Change, Changed};
 use self::walk::Place;
-use super::{FOLDER, Gate, Refusal};
+use super::{FOLDER, Gate, Refusal, Refused, why_nothing_is_removed};
 use crate::workspace::FileError;
 
 /// So much that was there before may be changed or removed: more is not read by anybody.
@@ -63,10 +63,23 @@ impl Changes {
         changes.existing.sort_by(|one, other| one.path.cmp(&other.path));
         changes.thin_out(MOST_NEW);
         if changes.too_much().is_none() {
+            changes.keep_removed();
             changes.show_texts(&upper, &lower);
         }
         let is_nothing = changes.existing.is_empty() && changes.new.is_empty() && changes.data.is_empty();
         Ok((!is_nothing).then_some(changes))
+    }
+
+    /// Leaves out what is removed, where the gate will keep it.
+    fn keep_removed(&mut self) {
+        let Some(why) = why_nothing_is_removed(&self.refused) else { return };
+        let is_removed = |changed: &mut Changed| changed.change == Change::Removed;
+        let kept = self.existing.extract_if(.., is_removed);
+        self.refused.extend(kept.map(|kept| Refusal {
+            path: kept.path,
+            why: why.clone(),
+            what: Refused::Kept,
+        }));
     }
 
     /// Why nobody can look at it, if it is too much.

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Mode, openat, statat};
 
 use super::super::super::inventory::DEEPEST;
 use super::super::judge::{Candidate, GateVerdict};
-use super::super::{FOLDER, Gate, Refusal, is_opaque, is_whiteout, kind_of};
+use super::super::{FOLDER, Gate, Refusal, Refused, is_opaque, is_whiteout, kind_of};
 use super::Changes;
 use super::one::{Change, Changed};
 use crate::workspace::{FileKind, listed, opened_up};
@@ -127,11 +127,11 @@ impl Changes {
             Candidate { folder: place.upper, name, path: &path, kind, git: git.as_deref(), before: own };
         match (gate.verdict(&judged, place.is_new_repository), &git) {
             (GateVerdict::Ignore, _) => {}
-            (GateVerdict::Refuse(why), _) => self.refuse(&path, why),
+            (GateVerdict::Refuse(why), _) => self.refused.push(Refusal::of(&judged, why)),
             (GateVerdict::Reduce { content, told }, _) => {
                 self.settings(&judged, &content, place.is_new_repository);
-                if let Some(told) = told {
-                    self.refuse(&path, told);
+                if let Some(why) = told {
+                    self.refused.push(Refusal { path, why, what: Refused::Nothing });
                 }
             }
             (GateVerdict::Take | GateVerdict::TakeMade, Some(git)) if !super::git::is_told(git) => {
@@ -143,7 +143,7 @@ impl Changes {
     }
 
     pub(super) fn refuse(&mut self, path: &Path, why: impl Into<String>) {
-        self.refused.push(Refusal { path: path.to_owned(), why: why.into() });
+        self.refused.push(Refusal { path: path.to_owned(), why: why.into(), what: Refused::Content });
     }
 
     fn data_of(&mut self, git: &Path) {
