@@ -57,6 +57,7 @@ mod weights;
 mod wizard;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use arguments::{Arguments, Command};
 use failure::{Exit, Failure};
@@ -82,6 +83,9 @@ pub fn main() -> ExitCode {
         }
     }
 }
+
+/// How long the end waits for what is coming out of a view.
+const COMING_OUT: Duration = Duration::from_secs(30);
 
 /// As what results are wanted, if not as text.
 fn documents(arguments: &Arguments) -> Option<Documents> {
@@ -155,6 +159,8 @@ fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
             runtime.block_on(command::on_store(&mut session, stored, arguments))
         }
     };
+    // What is coming out of a view does so to its end, also if the run was stopped.
+    convoke_tools::sandbox::wait_for_changes(COMING_OUT);
     // A thread that waits for somebody to type must not keep the process.
     runtime.shutdown_background();
     result

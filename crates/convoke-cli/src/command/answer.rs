@@ -8,7 +8,7 @@ use convoke_host::{json_answer, media_answer, user_name};
 
 use super::resume;
 use crate::arguments::{self, Arguments};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::run::ResumeArguments;
 use crate::session::Session;
 use crate::terminal::text;
@@ -60,7 +60,8 @@ pub(super) async fn run(
         return Ok(());
     }
     session.output.note(&session.after_answer(&history, open));
-    Ok(())
+    // It was to go on, and still waits.
+    if arguments.resume && !is_settled { Err(Failure::Ended(Exit::Suspended)) } else { Ok(()) }
 }
 
 /// Gives the question with its answer, if a document is wanted.

@@ -487,6 +487,17 @@ fn what_is_always_approved_becomes_a_rule_of_the_users_own_policy() {
     assert!(!place.path().join("policy.toml").exists());
     let again = place.convoke_with(&run, &variables);
     assert_eq!(again.status.code(), Some(0), "nobody is asked: {}", stderr(&again));
+    // Whose answer does not count makes no rules either.
+    place.write("convoke.toml", "[supervision]\nanswerers = [\"eve\"]\n");
+    std::fs::write(&own, "version = 1\n").unwrap();
+    let mut terminal = Terminal::start(&place, &run, &variables);
+    terminal.wait_for("for thi[s] run, [r]evise");
+    terminal.types("w");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("l");
+    terminal.finish();
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "version = 1\n");
+    std::fs::remove_file(place.path().join("convoke.toml")).unwrap();
     // A folder that asks is stricter, and no rule of the user's changes that.
     place.write("policy.toml", "version = 1\n[commands]\nask = [\"rm\"]\n");
     let mut terminal = Terminal::start(&place, &run, &variables);

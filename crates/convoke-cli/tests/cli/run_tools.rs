@@ -178,8 +178,10 @@ fn a_call_is_approved_by_whom_the_configuration_names_and_refused_when_they_do_n
             assert_eq!(stdout(&done).lines().last(), Some("Done."), "{}", stderr(&done));
             assert!(results(&place).iter().any(|result| result.contains("nobody answered in time")));
         } else {
-            let told = stderr(&answer("mallory"));
+            let refused = answer("mallory");
+            let told = stderr(&refused);
             assert!(told.contains("it still waits for an answer by somebody it is for"), "{told}");
+            assert_eq!(refused.status.code(), Some(5), "it has not gone on");
             assert!(place.path().join("work/build/x.o").exists());
             let done = answer("ann");
             assert_eq!(stdout(&done).lines().last(), Some("Done."), "{}", stderr(&done));

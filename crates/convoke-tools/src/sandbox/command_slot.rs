@@ -133,6 +133,9 @@ pub(crate) fn interrupted(before: Option<&Value>) -> Reconciliation {
              it before you look, and answer then."
                 .to_owned(),
         ),
+        Some((_, 0)) if contained.or(reaching) == Some(CameOut::Everything) => Reconciliation::Ask(
+            "The command had ended, and what it changed has come out of its view.".to_owned(),
+        ),
         None | Some((0, 0)) => Reconciliation::Unknown,
         Some((ended, 0)) => Reconciliation::Ask(format!(
             "{} it had started still ran, and {} ended just now, so it may have been cut short.",

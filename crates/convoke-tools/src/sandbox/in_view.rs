@@ -22,6 +22,7 @@ use super::gate::{Changes, Gate, GateResult, Secrets};
 use super::inventory::Identity;
 use super::landlock::SETTINGS;
 use super::layers::Layers;
+use super::open_gates::OpenGate;
 use super::stream_reader::{StreamReader, until_end};
 use super::system::hidden_in;
 use super::usage_monitor::UsageMonitor;
@@ -106,7 +107,11 @@ impl HeldChanges {
         let hidden: Vec<PathBuf> = begun.known.hidden.iter().map(|(path, _)| path.clone()).collect();
         let top = sandbox.workspace.path().to_owned();
         // Once begun, it is done to its end: whoever gives up waiting only does not hear of it.
-        let brought = tokio::task::spawn_blocking(move || begun.bring_out(&sandbox));
+        let opened = OpenGate::new();
+        let brought = tokio::task::spawn_blocking(move || {
+            let _opened = opened;
+            begun.bring_out(&sandbox)
+        });
         let brought = brought.await.map_err(|lost| SandboxError::setup("a thread", lost))??;
         let notes = notes::of_view(&brought.refused, &hidden, finished.end, &finished.stderr);
         finished.notes.splice(0..0, notes);

@@ -15,6 +15,8 @@ use super::scratch::Scratch;
 pub(super) const UPPER: &str = "upper";
 /// The same, once it comes out.
 pub(super) const OUT: &str = "out";
+/// The same, once all of it has come out that may.
+pub(super) const DONE: &str = "done";
 /// The same, when whoever went on with the run has said that nothing comes out any more.
 pub(super) const CLOSED: &str = "closed";
 
@@ -81,6 +83,12 @@ impl Layers {
         })
     }
 
+    /// Says that all has come out that may.
+    pub(super) fn are_out(&self) {
+        // Otherwise it is only not known later.
+        let _ = std::fs::rename(self.path().join(OUT), self.path().join(DONE));
+    }
+
     /// Whether another process has them closed.
     pub(super) fn are_closed(&self) -> bool {
         self.path().join(CLOSED).exists()
@@ -117,6 +125,8 @@ impl Layers {
             CameOut::Nothing
         } else if path.join(OUT).is_dir() && !Scratch::is_left(path) {
             CameOut::Still
+        } else if path.join(DONE).is_dir() {
+            CameOut::Everything
         } else {
             CameOut::Unknown
         }
@@ -142,6 +152,8 @@ pub(super) enum CameOut {
     Nothing,
     /// It was coming out, and the process that brings it out has not ended.
     Still,
+    /// All that may.
+    Everything,
     Unknown,
 }
 
@@ -214,8 +226,10 @@ mod tests {
         came_out.open();
         came_out.come_out().expect("its changes");
         assert_eq!(Layers::close(&path(3)), CameOut::Still);
+        came_out.are_out();
+        assert_eq!(Layers::close(&path(3)), CameOut::Everything);
         drop(came_out);
-        assert_eq!(Layers::close(&path(3)), CameOut::Unknown);
+        assert_eq!(Layers::close(&path(3)), CameOut::Everything, "also once it is over");
     }
 
     #[test]

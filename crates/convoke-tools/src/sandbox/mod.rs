@@ -36,6 +36,7 @@ mod layers;
 mod limits;
 mod made;
 mod notes;
+mod open_gates;
 mod openings;
 mod other_names;
 mod output;
@@ -61,6 +62,7 @@ use std::time::Duration;
 
 pub use error::SandboxError;
 pub use limits::{CommandLimits, Exceeded};
+pub use open_gates::wait_for_changes;
 pub use openings::{OpeningError, Openings};
 pub use output::CapturedOutput;
 pub use readable::{ReadablePaths, ReadablePathsError};

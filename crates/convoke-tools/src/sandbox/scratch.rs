@@ -16,7 +16,7 @@ use std::time::Duration;
 use rustix::process::geteuid;
 
 use super::SandboxError;
-use super::layers::{CLOSED, OUT, UPPER};
+use super::layers::{CLOSED, DONE, OUT, UPPER};
 use crate::workspace::{empty, opened_up};
 
 /// How they begin to be called; digits follow.
@@ -27,7 +27,7 @@ const NEW: &str = ".new";
 /// How long the names of layers are kept that a killed process has left.
 const OLD: Duration = Duration::from_secs(3600);
 /// Names that tell what became of a view's changes.
-const TELLING: [&str; 3] = [UPPER, OUT, CLOSED];
+const TELLING: [&str; 4] = [UPPER, OUT, DONE, CLOSED];
 
 /// A folder for this user only. It goes when this does. What a killed process left goes when the next one makes its own.
 #[derive(Debug)]

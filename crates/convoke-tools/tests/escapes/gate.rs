@@ -579,6 +579,11 @@ async fn what_was_removed_is_kept_if_something_with_content_did_not_come_out() {
     // What had its place taken is beside it.
     let beside = person(&hands, "cat place.kept-*");
     assert_eq!(beside, "other\n");
+    // So is a file whose place a link has taken, or a link whose place a file has.
+    person(&hands, &format!("rm -rf * .example; {before}; ln -s place link"));
+    let told = bash(&hands, "mv report .env; ln -s place report; mv link .env.local; echo x > link").await;
+    assert_eq!(person(&hands, "cat report.kept-*; readlink link.kept-*"), "precious\nplace\n", "{told}");
+    assert_eq!(told.matches("what was there is `").count(), 2, "{told}");
     // It is bounded, and begins with what it is about.
     person(&hands, "rm -rf *; mkdir many; cd many; seq 3000 | xargs touch");
     let told = bash(&hands, "echo x > .env; rm many/*").await;

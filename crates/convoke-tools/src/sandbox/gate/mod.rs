@@ -144,6 +144,7 @@ impl Gate<'_> {
         };
         self.folder(&top, &mut out);
         self.carry_out_removals(&lower, &mut out);
+        layers.are_out();
         Ok(out)
     }
 
@@ -333,7 +334,7 @@ impl Gate<'_> {
             if (folder.is_foreign || self.is_newer(before, &out.unlinked)) && !judged.is_same() {
                 return refuse(out, path, CONFLICT);
             }
-            if kind_of(before) == FileKind::Folder && !self.set_aside(folder, name, out) {
+            if kind_of(before) != kind && !self.set_aside(folder, name, out) {
                 return;
             }
         }
