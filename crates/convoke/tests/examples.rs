@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Once;
 
 /// Cargo builds examples with the tests, except when it is asked for these tests only; so it is asked for them here, in the way of
-/// `scripts/test`, which leaves nothing to build then.
+/// `scripts/test`, which leaves less to build then.
 fn program(name: &str) -> PathBuf {
     static BUILD: Once = Once::new();
     BUILD.call_once(|| {
