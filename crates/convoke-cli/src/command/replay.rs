@@ -10,6 +10,7 @@ use convoke_history::lines::RecordLines;
 
 use crate::arguments::Replay;
 use crate::failure::Failure;
+use crate::files;
 use crate::session::Session;
 use crate::terminal::{Rich, Tone, text};
 
@@ -85,7 +86,7 @@ fn write_page(
     file: Option<&Path>,
     force: bool,
 ) -> Result<(), Failure> {
-    if file == Some(Path::new("-")) {
+    if file.is_some_and(files::is_standard_output) {
         return session.output.block(page);
     }
     let path = file.map_or_else(|| PathBuf::from(format!("{}.html", history.record.id)), Path::to_owned);

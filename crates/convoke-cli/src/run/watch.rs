@@ -5,9 +5,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use convoke_agent::memory::MESSAGE_CUT;
-use convoke_core::{
-    Answer, Error, Event, EventKind, Outcome, Path, PendingQuestion, RunStream, State, StoreError, Timestamp,
-};
+use convoke_core::{Answer, Error, Event, EventKind, Outcome, Path, RunStream, State, StoreError, Timestamp};
 use convoke_history::json::event_json;
 use convoke_history::progress::{RunProgress, Speech};
 use convoke_history::{AwaitedMail, human};
@@ -286,10 +284,8 @@ impl Watch<'_> {
         self.display.step_aside();
         self.keyboard.forget();
         let (width, _) = Screen::size();
-        let PendingQuestion { question, asked: since, .. } = &asked.question;
-        let addressees = question.addressees(*since, Timestamp::now());
-        let may_answer = addressees.is_empty() || addressees.contains(&&*self.by);
-        let rule = self.always.as_ref().filter(|_| may_answer).and_then(|always| always.rule(question));
+        let always = self.always.as_ref().filter(|_| asked.question.is_for(&self.by, Timestamp::now()));
+        let rule = always.and_then(|always| always.rule(&asked.question.question));
         let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.describe(rule));
         let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width).or_always(told);
         let has_read = self.speech.as_ref().is_some_and(|speech| speech.last.is_some());

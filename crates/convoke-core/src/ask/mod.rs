@@ -71,8 +71,14 @@ impl PendingQuestion {
         if self.has_expired(answer.at) || self.question.check(&answer.decision).is_err() {
             return false;
         }
-        let addressees = self.question.addressees(self.asked, answer.at);
-        addressees.is_empty() || addressees.contains(&answer.by.as_str())
+        self.is_for(&answer.by, answer.at)
+    }
+
+    /// Returns whether an answer by this person, given then, would count as far as it is about who answers.
+    #[must_use]
+    pub fn is_for(&self, person: &str, at: Timestamp) -> bool {
+        let addressees = self.question.addressees(self.asked, at);
+        addressees.is_empty() || addressees.contains(&person)
     }
 
     /// Returns why an answer does not count, given those that were given before it; `None` if it does.

@@ -201,8 +201,7 @@ impl Question {
     /// Rejects by itself when nobody has answered after this long.
     #[must_use]
     pub fn expires_after(self, after: Duration) -> Self {
-        let Expiry { after, otherwise } = Expiry::rejecting(after);
-        self.expires_with(after, otherwise)
+        Self { expiry: Some(Expiry::rejecting(after)), ..self }
     }
 
     /// Takes this decision when nobody has answered after this long.

@@ -124,16 +124,17 @@ pub(crate) fn interrupted(before: Option<&Value>) -> Reconciliation {
     let mark = before.and_then(|seen| seen["mark"].as_u64());
     let closed =
         |layers| before.and_then(|seen| seen[layers].as_str()).map(|at| Layers::close(Path::new(at)));
-    let (contained, reaching) = (closed(CONTAINED), closed(REACHING));
+    let contained = closed(CONTAINED);
+    let came_out = contained.or_else(|| closed(REACHING));
     match mark.map(end_marked) {
         // Whatever it did was in its view, and went with it.
         Some((_, 0)) if contained == Some(CameOut::Nothing) => Reconciliation::NotDone,
-        Some((_, 0)) if contained.or(reaching) == Some(CameOut::Still) => Reconciliation::Ask(
+        Some((_, 0)) if came_out == Some(CameOut::Still) => Reconciliation::Ask(
             "What it changed was just coming out of its view, and the process that brings it out has not ended: if it is stopped, end \
              it before you look, and answer then."
                 .to_owned(),
         ),
-        Some((_, 0)) if contained.or(reaching) == Some(CameOut::Everything) => Reconciliation::Ask(
+        Some((_, 0)) if came_out == Some(CameOut::Everything) => Reconciliation::Ask(
             "The command had ended, and what it changed has come out of its view.".to_owned(),
         ),
         None | Some((0, 0)) => Reconciliation::Unknown,

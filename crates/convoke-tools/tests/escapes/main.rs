@@ -29,6 +29,8 @@ mod paths;
 mod protected;
 mod races;
 #[cfg(target_os = "linux")]
+mod removals;
+#[cfg(target_os = "linux")]
 mod shell;
 #[cfg(target_os = "linux")]
 mod shell_secrets;

@@ -144,7 +144,7 @@ impl Gate<'_> {
                 (false, true) => Some(CONFLICT.to_owned()),
                 (false, false) => None,
             };
-            unlinked.extend((stat.st_nlink > 1).then(|| identity(&stat)));
+            unlinked.extend((why.is_none() && stat.st_nlink > 1).then(|| identity(&stat)));
             return why;
         }
         if self.is_another(path, &stat) {
